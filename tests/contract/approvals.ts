@@ -7,7 +7,7 @@ const second = "b".repeat(32);
 const waits = (...ids: string[]): Session["interrupts"] =>
   Object.fromEntries(ids.map((id) => [`task-${id}`, [{ id, value: { question: `about ${id}` } }]]));
 
-/** Questions follow what a session waits for, and an answer is written with the run that carries it. */
+/** Approvals follow the interrupts of a session; an answer is stored in one write with the run that carries it. */
 export function describeApprovals(fixture: StorageFixture): void {
   const resumes = (id: string, resume: unknown, fields: Partial<Run> = {}): Run => {
     const run = runRecord(id, "s1", fields);
@@ -26,7 +26,7 @@ export function describeApprovals(fixture: StorageFixture): void {
   const create = (): Promise<Session> => fixture.storage.sessions.create(sessionRecord("s1"));
 
   describe("approvals", () => {
-    it("waits for what a run ends with, and keeps it over a restart", async () => {
+    it("stores the questions with which a run ends, also over a restart", async () => {
       await create();
       await ask("r1", first, second);
       expect(await pendingIds()).toEqual([first, second]);
@@ -42,14 +42,14 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(await after.approvals.pending("s2")).toEqual([]);
     });
 
-    it("waits for what a session is created with", async () => {
+    it("stores the questions with which a session is created", async () => {
       const waiting = { status: "interrupted" as const, interrupts: waits(first) };
       await fixture.storage.sessions.create({ ...sessionRecord("s1"), ...waiting });
       expect(await pendingIds()).toEqual([first]);
       expect(await (await fixture.reopen()).sessions.get("s1")).toMatchObject(waiting);
     });
 
-    it("takes an answered one off the list with the admission of its run, in any order", async () => {
+    it("removes an answered question from the pending ones when its run is admitted, in any order", async () => {
       await create();
       await ask("r1", first, second);
       await fixture.storage.runs.admit(resumes("r2", { [second]: "no" }), {
@@ -60,14 +60,14 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(answered).toMatchObject({ state: "answered", decision: "no", decided_by: "person", run_id: "r2" });
       await fixture.storage.runs.admit(resumes("r3", { [first]: true }));
       expect(await pendingIds()).toEqual([]);
-      // The first run was done before the second answer got its turn.
+      // The first of the two runs ends before the second one has begun.
       await end("r2", first);
       expect(await pendingIds()).toEqual([]);
       await end("r3");
       expect(await fixture.storage.approvals.get("s1", first)).toMatchObject({ state: "answered", decision: true });
     });
 
-    it("refuses a second answer and admits no run for it", async () => {
+    it("refuses a second answer and does not admit its run", async () => {
       await create();
       await ask("r1", first);
       await fixture.storage.runs.admit(resumes("r2", { [first]: "yes" }));
@@ -79,7 +79,7 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(await fixture.storage.approvals.get("s1", first)).toMatchObject({ decision: "yes", run_id: "r2" });
     });
 
-    it("waits again when the run that carries the answer ended without using it", async () => {
+    it("makes a question pending again when the run with its answer ended without using it", async () => {
       await create();
       await ask("r1", first);
       await fixture.storage.runs.admit(resumes("r2", { [first]: "yes" }));
@@ -89,7 +89,7 @@ export function describeApprovals(fixture: StorageFixture): void {
       ]);
     });
 
-    it("binds an answer without a name to what waits when it comes", async () => {
+    it("assigns an answer without an id to all pending questions when it arrives", async () => {
       await create();
       await ask("r1", first, second);
       const { run } = await fixture.storage.runs.admit(resumes("r2", { type: "approve" }));
@@ -99,7 +99,7 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(await pendingIds()).toEqual([]);
     });
 
-    it("lets a new input pass over what waits, until that run ends without having done so", async () => {
+    it("marks pending questions as stale for a new input, and pending again if its run leaves them open", async () => {
       await create();
       await ask("r1", first);
       await fixture.storage.runs.admit(runRecord("r2", "s1"));
@@ -112,7 +112,7 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(await pendingIds()).toEqual([first]);
     });
 
-    it("lets go of what a change of the session's state has removed", async () => {
+    it("marks a question as stale when an update of the session's state removes it", async () => {
       await create();
       await ask("r1", first, second);
       await fixture.storage.sessions.update("s1", { interrupts: waits(second) });
@@ -120,7 +120,7 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(await fixture.storage.approvals.get("s1", first)).toMatchObject({ state: "stale" });
     });
 
-    it("finds what has waited for long, of all sessions", async () => {
+    it("finds questions asked before a date, of all sessions, in pages", async () => {
       await create();
       await ask("r1", first);
       const { asked_at = "" } = (await fixture.storage.approvals.get("s1", first)) ?? {};
@@ -133,7 +133,7 @@ export function describeApprovals(fixture: StorageFixture): void {
       expect(await fixture.storage.approvals.askedBefore(later, { limit: 10, offset: 1 })).toEqual([]);
     });
 
-    it("remembers a yes with the answer it came with, and forgets it when told", async () => {
+    it("stores a grant in one write with its answer, and revokes it", async () => {
       await create();
       await ask("r1", first);
       const grant = { grant_id: "g1", tool: "delete_file", path_pattern: "drafts/*" };

@@ -3,7 +3,7 @@ import type { AssistantQuery } from "@millrace/engine/storage/record-stores";
 import type { Assistant } from "@millrace/engine/storage/records";
 import type { StorageFixture } from "./records.ts";
 
-/** An assistant that differs from others by what is given. */
+/** An assistant record with the given fields. */
 function assistantRecord(given: Partial<Assistant> & Pick<Assistant, "assistant_id">): Assistant {
   return {
     owner: null,
@@ -27,7 +27,7 @@ export function describeAssistants(fixture: StorageFixture): void {
     const one = assistantRecord({ assistant_id: "a1" });
     const all: AssistantQuery = { limit: 10, offset: 0 };
 
-    it("stay over a restart, and their ids are taken", async () => {
+    it("survive a restart, and an id that exists is refused", async () => {
       await fixture.storage.assistants.create(one);
       await expect(fixture.storage.assistants.create(one)).rejects.toMatchObject({ code: "conflict" });
       const { assistants } = await fixture.reopen();
@@ -62,7 +62,7 @@ export function describeAssistants(fixture: StorageFixture): void {
       expect((await assistants.search({ ...all, metadata: { list: [...list, 30] } }, [])).total).toBe(0);
     });
 
-    it("go back to a former version as a whole, and the next change is a new version all the same", async () => {
+    it("are set back to an earlier version as a whole, and the next update makes a new version", async () => {
       const { assistants } = fixture.storage;
       await assistants.create(one);
       await assistants.update(one, { graph_id: "other", context: { model: "b" }, description: "later" });
@@ -73,7 +73,7 @@ export function describeAssistants(fixture: StorageFixture): void {
       expect(await assistants.update(one, { name: "Third" })).toMatchObject({ version: 3, graph_id: "agent" });
     });
 
-    it("of the system get a row when they are first changed, and are found with and without one", async () => {
+    it("of graphs get a row at their first update, and are found with and without one", async () => {
       const { assistants } = fixture.storage;
       const system = [
         assistantRecord({ assistant_id: "s1", is_system: true, name: "agent" }),
@@ -92,7 +92,7 @@ export function describeAssistants(fixture: StorageFixture): void {
       expect(await assistants.versions("s1", { limit: 10, offset: 0 })).toHaveLength(2);
     });
 
-    it("are searched by graph, a part of the name, metadata and owner, sorted and paged", async () => {
+    it("are searched by graph, part of the name, metadata and owner, sorted and in pages", async () => {
       const { assistants } = fixture.storage;
       await assistants.create(assistantRecord({ assistant_id: "a1", owner: "ada", name: "ÄPFEL" }));
       await assistants.create(assistantRecord({ assistant_id: "a2", owner: "bob", name: "Birne", graph_id: "other" }));
@@ -111,7 +111,7 @@ export function describeAssistants(fixture: StorageFixture): void {
       expect((await assistants.search({ ...all, limit: 1 }, [])).total).toBe(3);
     });
 
-    it("are gone with their versions when they are deleted", async () => {
+    it("are deleted with their versions", async () => {
       const { assistants } = fixture.storage;
       await assistants.create(one);
       expect(await assistants.delete("a1")).toBe(true);

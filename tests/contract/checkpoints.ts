@@ -13,14 +13,14 @@ const second = "00000000-0000-6000-8000-000000000002";
 
 const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
 
-/** What no row can hold. */
+/** A value that cannot be stored. */
 class Broken {
   toJSON(): never {
     throw new Error("unwritable");
   }
 }
 
-/** Events as a run's log gives them: what `tell` adds is carried by the next write, and stays when that fails. */
+/** Events of a run that are not yet stored: the next write stores them, and they are kept when that write fails. */
 function createUnstored(): UnstoredEvents & { tell(...events: RunEvent[]): void; left: RunEvent[] } {
   const left: RunEvent[] = [];
   return {
@@ -35,7 +35,7 @@ function createUnstored(): UnstoredEvents & { tell(...events: RunEvent[]): void;
   };
 }
 
-/** Checkpoints take the events told before them into their own transaction (reliability E2). */
+/** A checkpoint stores the events sent before it in its own transaction (reliability E2). */
 export function describeCheckpoints(fixture: StorageFixture): void {
   async function newRun(): Promise<void> {
     await fixture.storage.sessions.create(sessionRecord("s1"));
@@ -47,7 +47,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
   const ids = async () => (await fixture.storage.events.read("r1", -1, 100)).map(({ id }) => id);
 
   describe("the checkpointer of a run", () => {
-    it("writes what was told before a checkpoint with it, and the same again never", async () => {
+    it("stores events in one transaction with the next checkpoint, each once", async () => {
       await newRun();
       const unstored = createUnstored();
       const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
@@ -67,7 +67,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       expect(tuple?.pendingWrites).toEqual([["task", "answer", 42]]);
     });
 
-    it("reads what others wrote, and others read what it wrote", async () => {
+    it("reads what other checkpointers wrote, and they read what it wrote", async () => {
       await newRun();
       const saver = writer(fixture.storage, "r1", 1).checkpointer(createUnstored());
       await put(fixture.storage.checkpointer, first);
@@ -78,13 +78,13 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       expect(listed.map(({ checkpoint }) => checkpoint.id)).toEqual([second, first]);
     });
 
-    it("writes neither the checkpoint nor the events of an attempt that another has taken over", async () => {
+    it("writes neither checkpoint nor events for an attempt that was superseded", async () => {
       await newRun();
       const unstored = createUnstored();
       const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
       await put(saver, first);
       await fixture.storage.runs.reclaim("r1");
-      // With nothing told either.
+      // The same without events.
       await expect(put(saver, second)).rejects.toMatchObject({ code: "conflict" });
       unstored.tell(...sampleEvents());
       await expect(put(saver, second)).rejects.toMatchObject({ code: "conflict" });
@@ -96,7 +96,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       expect(unstored.left).toEqual(sampleEvents());
     });
 
-    it("drops every write after it was closed, when those that had begun are over", async () => {
+    it("ignores writes after close, which waits for the writes in flight", async () => {
       await newRun();
       const gate = Promise.withResolvers<void>();
       const unstored = createUnstored();
@@ -121,7 +121,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       expect(kept?.pendingWrites).toEqual([["task", "answer", 42]]);
     });
 
-    it("keeps what can be written of what comes while another write is under way", async () => {
+    it("stores the valid writes that arrive while another write is in flight", async () => {
       await newRun();
       const gate = Promise.withResolvers<void>();
       const unstored = createUnstored();
@@ -156,7 +156,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       ]);
     });
 
-    it("is followed by the end of the run, which takes what was told last with it", async () => {
+    it("is followed by the end of the run, which stores the last events in the same write", async () => {
       await newRun();
       const unstored = createUnstored();
       const attempt = writer(fixture.storage, "r1", 1);
@@ -170,7 +170,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       expect(await fixture.storage.runs.get("r1")).toMatchObject({ status: "success" });
     });
 
-    it("leaves nothing of an end that another attempt has to write", async () => {
+    it("stores nothing of the end of an attempt that was superseded", async () => {
       await newRun();
       const unstored = createUnstored();
       await fixture.storage.runs.reclaim("r1");

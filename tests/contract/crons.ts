@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Cron } from "@millrace/engine/storage/record-stores";
 import { runRecord, sessionRecord, type StorageFixture } from "./records.ts";
 
-/** A cron record with what matters to a test set by `fields`. */
+/** A cron record with the given `fields`. */
 export function cronRecord(cron_id: string, fields: Partial<Cron> = {}): Cron {
   const created_at = "2026-01-01T00:00:00.000Z";
   return {
@@ -26,12 +26,12 @@ export function cronRecord(cron_id: string, fields: Partial<Cron> = {}): Cron {
 
 const hour = (at: number): string => `2026-01-01T0${at}:00:00.000Z`;
 
-/** Runs that the clock starts (wire contract, section 2.4). */
+/** Scheduled runs (wire contract, section 2.4). */
 export function describeCrons(fixture: StorageFixture): void {
   describe("crons", () => {
     const create = (...crons: Cron[]) => Promise.all(crons.map((cron) => fixture.storage.crons.create(cron)));
 
-    it("stay over a restart, whole", async () => {
+    it("survive a restart unchanged", async () => {
       await fixture.storage.sessions.create(sessionRecord("s1"));
       const all = [
         cronRecord("c1", { owner: "ada", session_id: "s1", timezone: "Europe/Berlin", metadata: { a: { b: 1 } } }),
@@ -43,7 +43,7 @@ export function describeCrons(fixture: StorageFixture): void {
       expect(await crons.get("c3")).toBeUndefined();
     });
 
-    it("are changed field by field, metadata is merged", async () => {
+    it("are updated field by field, and metadata is merged", async () => {
       await create(cronRecord("c1", { metadata: { a: 1, b: 1 }, timezone: "UTC" }));
       const changed = await fixture.storage.crons.update("c1", { metadata: { b: 2 }, timezone: null, enabled: false });
       expect(changed).toEqual({
@@ -54,7 +54,7 @@ export function describeCrons(fixture: StorageFixture): void {
       expect(await fixture.storage.crons.update("c2", { enabled: true })).toBeUndefined();
     });
 
-    it("are deleted alone or with their session, and need one that exists", async () => {
+    it("are deleted alone or with their session, and need a session that exists", async () => {
       await fixture.storage.sessions.create(sessionRecord("s1"));
       await create(cronRecord("c1"), cronRecord("c2", { session_id: "s1" }));
       expect(await fixture.storage.crons.delete("c1")).toBe(true);
@@ -64,7 +64,7 @@ export function describeCrons(fixture: StorageFixture): void {
       await expect(create(cronRecord("c3", { session_id: "s1" }))).rejects.toMatchObject({ code: "not_found" });
     });
 
-    it("are found by owner, session, assistant, state and metadata, sorted and page by page", async () => {
+    it("are found by owner, session, assistant, state and metadata, sorted and in pages", async () => {
       await fixture.storage.sessions.create(sessionRecord("s1"));
       const list = Array.from({ length: 30 }, (_, n) => n);
       await create(
@@ -90,7 +90,7 @@ export function describeCrons(fixture: StorageFixture): void {
       expect(await fixture.storage.crons.search({ enabled: true, limit: 1, offset: 0 })).toMatchObject({ total: 2 });
     });
 
-    it("are due in order when their date has come, those that are enabled", async () => {
+    it("are due in the order of their dates, if they are enabled", async () => {
       const told: string[] = [];
       fixture.storage.crons.onDueDate((date) => told.push(date));
       await create(
@@ -110,7 +110,7 @@ export function describeCrons(fixture: StorageFixture): void {
       expect(await fixture.storage.crons.next()).toBeUndefined();
     });
 
-    it("move on with the admission of their run, once, and stay due where it is refused", async () => {
+    it("get their next date with the admission of their run, once, and stay due where it is refused", async () => {
       const { sessions, runs, crons } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await create(cronRecord("c1", { next_run_date: hour(1) }));
@@ -131,7 +131,7 @@ export function describeCrons(fixture: StorageFixture): void {
       expect((await admitted).map(({ run_id }) => run_id).toSorted()).toEqual(["before", "first"]);
     });
 
-    it("can be passed over, once", async () => {
+    it("can be skipped to their next date, once", async () => {
       await create(cronRecord("c1", { next_run_date: hour(1) }));
       const turn = { cron_id: "c1", due: hour(1), next: null };
       const { crons } = fixture.storage;

@@ -3,10 +3,10 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { GraphStore } from "@millrace/engine/storage/items/store-items";
 import type { StorageFixture } from "./records.ts";
 
-/** By what items are found that mean the same as a query. */
+/** Vectors for the semantic search of items. */
 export function describeItemVectors(fixture: StorageFixture): void {
   describe("the vectors of items", () => {
-    /** Who waits for a vector, by the text. */
+    /** The items that need a vector, by their text. */
     let waiting: Map<string, () => void>;
     let held: Set<string>;
     let failures: unknown[];
@@ -38,7 +38,7 @@ export function describeItemVectors(fixture: StorageFixture): void {
       return found.map(({ key, score }) => [key, score]);
     };
 
-    it("belong to the value of which they were made, also where that was written over meanwhile", async () => {
+    it("belong to the value they were computed from, also where that was overwritten meanwhile", async () => {
       held.add("sea");
       const first = put("k", "sea");
       await expect.poll(() => waiting.size).toBe(1);
@@ -51,7 +51,7 @@ export function describeItemVectors(fixture: StorageFixture): void {
       expect(failures).toEqual([]);
     });
 
-    it("are each owner's own, and go with their items", async () => {
+    it("belong to one owner, and are deleted with their items", async () => {
       await put("mine", "sea");
       await put("theirs", "sea", "eve");
       expect(await find("sea")).toEqual([["mine", 1]]);
@@ -60,7 +60,7 @@ export function describeItemVectors(fixture: StorageFixture): void {
       expect([await find("sea"), await find("sea", "eve")]).toEqual([[], []]);
     });
 
-    it("are made of many items with few requests, and of none twice", async () => {
+    it("are computed for many items in few requests, and only once", async () => {
       const changes = Array.from({ length: 45 }, (_, at) => ({
         namespace: ["n"],
         key: `${at}`,
@@ -72,7 +72,7 @@ export function describeItemVectors(fixture: StorageFixture): void {
       expect(asked.map(({ length }) => length)).toEqual([20, 20, 5, 1]);
     });
 
-    it("are made before a query for as long as one waits, and those that are left before the next one", async () => {
+    it("are computed before a query within a time limit, and the rest before the next query", async () => {
       vi.useFakeTimers({ toFake: ["performance"] });
       try {
         let isDown = true;
@@ -92,7 +92,7 @@ export function describeItemVectors(fixture: StorageFixture): void {
         isDown = false;
         asked = [];
         await find("sea");
-        // The third would begin after 15 s.
+        // The third request would begin after 15 s.
         expect(asked.map(({ length }) => length)).toEqual([1, 20, 20]);
         seconds = 1;
         await find("sea");
@@ -102,7 +102,7 @@ export function describeItemVectors(fixture: StorageFixture): void {
       }
     });
 
-    it("order what graphs look for, too", async () => {
+    it("also rank the results of graphs' searches", async () => {
       const store = new GraphStore(fixture.storage.items, () => Promise.resolve("ada"));
       await store.put(["n"], "a", { text: "the cat" });
       await store.put(["n"], "b", { text: "the sea" });

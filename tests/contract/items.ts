@@ -6,7 +6,7 @@ import { setClock, type StorageFixture } from "./records.ts";
 const everything: ItemQuery = { prefix: [], limit: 100, offset: 0, refresh: false };
 const minute = 60_000;
 
-/** What is kept beside sessions, by namespace and key (wire contract, section 2.5). */
+/** Items of the store, by namespace and key (wire contract, section 2.5). */
 export function describeItems(fixture: StorageFixture): void {
   describe("items", () => {
     afterEach(() => void vi.useRealTimers());
@@ -16,7 +16,7 @@ export function describeItems(fixture: StorageFixture): void {
     const namespaces = (query: object = {}) =>
       fixture.storage.items.namespaces("ada", { limit: 100, offset: 0, ...query });
 
-    it("stay over a restart, with the date they were made and the one they were changed", async () => {
+    it("survive a restart, with the dates of creation and change", async () => {
       setClock(0);
       await write({ namespace: ["users", "1"], key: "name", value: { first: "Ada" } });
       vi.setSystemTime(minute);
@@ -32,7 +32,7 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await items.get("ada", ["users"], "name", false)).toBeUndefined();
     });
 
-    it("belong to one owner each", async () => {
+    it("belong to one owner", async () => {
       const { items } = fixture.storage;
       await write({ namespace: ["a"], key: "k", value: { of: "ada" } });
       await items.change("bob", [{ namespace: ["a"], key: "k", value: { of: "bob" } }]);
@@ -42,13 +42,13 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await items.namespaces("eve", { limit: 10, offset: 0 })).toEqual([]);
     });
 
-    it("are deleted by a null, and what is not there is passed over", async () => {
+    it("are deleted by a null, and a missing item is ignored", async () => {
       await write({ namespace: ["a"], key: "k", value: {} }, { namespace: ["a"], key: "l", value: {} });
       await write({ namespace: ["a"], key: "k", value: null }, { namespace: ["b"], key: "k", value: null });
       expect(await keys()).toEqual(["l"]);
     });
 
-    it("are found below a namespace, label by label, last changed first, page by page", async () => {
+    it("are found below a namespace, label by label, last changed first, in pages", async () => {
       for (const [at, namespace] of [["a"], ["a", "b"], ["ab"], ["a", "c"], ["a-b"], ["b"]].entries()) {
         setClock(at);
         await write({ namespace, key: namespace.join("/"), value: {} });
@@ -64,7 +64,7 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await keys({ limit: 1 })).toEqual(["ab"]);
     });
 
-    it("are found by what is in their values", async () => {
+    it("are found by filters on their values", async () => {
       await write(
         { namespace: ["n"], key: "one", value: { size: 1, kind: "small" } },
         { namespace: ["n"], key: "two", value: { size: 2, kind: "big" } },
@@ -75,7 +75,7 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await keys({ filter: { size: { $gt: 1 } }, limit: 1, offset: 1 })).toHaveLength(1);
     });
 
-    it("are ordered by how many words of a query they hold, where they may be looked at", async () => {
+    it("are ranked by the number of query words in the fields that are indexed", async () => {
       await write(
         { namespace: ["n"], key: "both", value: { text: "A green apple" } },
         { namespace: ["n"], key: "none", value: { text: "A stone" } },
@@ -93,7 +93,7 @@ export function describeItems(fixture: StorageFixture): void {
       ]);
     });
 
-    it("are looked through in small parts when they are many, so that others are served meanwhile", async () => {
+    it("are searched in small batches when they are many, so that other requests are served meanwhile", async () => {
       const many = Array.from({ length: 1_000 }, (_, size) => ({
         namespace: ["n"],
         key: String(size),
@@ -112,7 +112,7 @@ export function describeItems(fixture: StorageFixture): void {
       expect(served).toBeGreaterThanOrEqual(8);
     });
 
-    it("are listed by namespace, by how they begin and end, cut to a depth, in order", async () => {
+    it("are listed by namespace, by prefix and suffix, cut to a depth, sorted", async () => {
       for (const namespace of [["b"], ["a", "x", "end"], ["a", "y", "end"], ["a", "x", "other"], ["a"]]) {
         await write({ namespace, key: "k", value: {} });
       }
@@ -130,7 +130,7 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await namespaces({ maxDepth: 1, limit: 1, offset: 1 })).toEqual([["b"]]);
     });
 
-    it("are not there any more when their time is over, which reading lets begin anew", async () => {
+    it("expire, and reading them restarts their TTL", async () => {
       setClock(0);
       const { items } = fixture.storage;
       const told: string[] = [];
@@ -151,7 +151,7 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await namespaces()).toEqual([["n"]]);
     });
 
-    it("that come after an expired one are new", async () => {
+    it("are new when written after the former one has expired", async () => {
       setClock(0);
       await write({ namespace: ["n"], key: "k", value: { old: true }, ttl: 1 });
       vi.setSystemTime(minute);
@@ -163,7 +163,7 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await keys()).toEqual(["k"]);
     });
 
-    it("of one owner are all removed at once", async () => {
+    it("of one owner can be removed all at once", async () => {
       await write({ namespace: ["n"], key: "k", value: {} });
       await fixture.storage.items.change("bob", [{ namespace: ["n"], key: "k", value: {} }]);
       await fixture.storage.items.clear("ada");

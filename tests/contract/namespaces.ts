@@ -4,7 +4,7 @@ import { sessionRecord, type StorageFixture } from "./records.ts";
 /** The current session of each namespace (SESS-11). */
 export function describeNamespaces(fixture: StorageFixture): void {
   describe("namespaces", () => {
-    it("have one current session each, by owner, which stays over a restart", async () => {
+    it("have one current session each, by owner, which survives a restart", async () => {
       const { sessions, namespaces } = fixture.storage;
       for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));
       expect(await namespaces.get("ada", "work")).toBeUndefined();
@@ -21,7 +21,7 @@ export function describeNamespaces(fixture: StorageFixture): void {
       expect(await after.list("")).toEqual([]);
     });
 
-    it("have none when it is deleted, and refuse one that does not exist", async () => {
+    it("have none after it was deleted, and refuse a session that does not exist", async () => {
       const { sessions, namespaces } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await namespaces.set("", "default", "s1");

@@ -6,9 +6,9 @@ const asked = (id: string) => ({
   task: [{ id, value: { question: id }, resumable: true, ns: [], when: "during" as const }],
 });
 
-/** Looks over all sessions. */
+/** Queries over all sessions. */
 export function describeOverview(fixture: StorageFixture): void {
-  describe("a look over all sessions", () => {
+  describe("an overview of all sessions", () => {
     const all = { sessions: {}, limit: 10 };
     const fill = async (): Promise<void> => {
       const { sessions, runs } = fixture.storage;
@@ -30,7 +30,7 @@ export function describeOverview(fixture: StorageFixture): void {
     const ids = async (query: Partial<RunQuery>): Promise<string[]> =>
       (await fixture.storage.overview.runs({ ...all, ...query })).rows.map(({ run_id }) => run_id);
 
-    it("finds runs newest first, by all that is asked for", async () => {
+    it("finds runs newest first, by every filter", async () => {
       await fill();
       expect(await ids({})).toEqual(["r3", "r2", "r1", "r0"]);
       expect(await ids({ sessions: { owner: { name: "ada", orphans: false } } })).toEqual(["r3", "r0"]);
@@ -44,7 +44,7 @@ export function describeOverview(fixture: StorageFixture): void {
       expect(await ids({ from, to })).toEqual(["r1"]);
     });
 
-    it("gives runs page by page, and refuses a cursor that is none", async () => {
+    it("returns runs in pages, and refuses an invalid cursor", async () => {
       await fill();
       const { overview } = fixture.storage;
       const first = await overview.runs({ ...all, limit: 3 });
@@ -55,7 +55,7 @@ export function describeOverview(fixture: StorageFixture): void {
       await expect(overview.runs({ ...all, cursor: "x" })).rejects.toMatchObject({ code: "invalid_parameter" });
     });
 
-    it("counts runs in spans of time, and what works and waits", async () => {
+    it("counts runs by time span and status, and counts running runs and pending questions", async () => {
       await fill();
       const { overview } = fixture.storage;
       expect(await overview.histogram({ sessions: {}, seconds: 120 })).toEqual([
@@ -68,7 +68,7 @@ export function describeOverview(fixture: StorageFixture): void {
       expect(await overview.waiting({})).toBe(0);
     });
 
-    it("finds the questions of all sessions, what waits oldest first", async () => {
+    it("finds the questions of all sessions, pending ones oldest first", async () => {
       await fill();
       const { overview, sessions } = fixture.storage;
       await sessions.update("s2", { interrupts: asked("first") });

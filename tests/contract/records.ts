@@ -5,19 +5,19 @@ import type { RunEvent } from "@millrace/engine/run-events";
 import type { AttemptStore, RunOutcome } from "@millrace/engine/storage/attempt-store";
 import type { Storage } from "@millrace/engine/storage/storage";
 
-/** What a contract test works with: the open storage of this test, and a way to close it and open it again. */
+/** What a contract test works with: an open storage, and a way to reopen it. */
 export interface StorageFixture {
   readonly storage: Storage;
   reopen(): Promise<Storage>;
 }
 
-/** Sets this machine's clock, and has it count: a database's own would, which does not jump. */
+/** Sets this machine's clock, and has the storage use it: the clock of a database server would not change. */
 export function setClock(now: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now });
   forgetCommonTime();
 }
 
-/** What an attempt of a run writes; without its number, what is written for a run of no attempt. */
+/** The writer of an attempt of a run; without a number, the writer of a run without attempts. */
 export function writer(storage: Storage, run_id: string, attempt?: number, session_id = "s1"): AttemptStore {
   return storage.attempt({ session_id, run_id, attempt });
 }
@@ -43,14 +43,14 @@ export function append(
   return writer(storage, runId, attempt, sessionId).append(events);
 }
 
-/** A session record with what matters to a test set by `fields`. */
+/** A session record with the given `fields`. */
 export function sessionRecord(session_id: string, fields: Partial<Session> = {}): Session {
   const created_at = "2026-01-01T00:00:00.000Z";
   const empty = { owner: null, metadata: {}, config: {}, status: "idle", interrupts: {} } as const;
   return { session_id, created_at, updated_at: created_at, ...empty, ...fields };
 }
 
-/** A run record with what matters to a test set by `fields`. */
+/** A run record with the given `fields`. */
 export function runRecord(run_id: string, session_id: string, fields: Partial<Run> = {}): Run {
   const created_at = "2026-01-01T00:00:00.000Z";
   return {

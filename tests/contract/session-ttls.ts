@@ -4,16 +4,16 @@ import { sessionRecord, setClock, type StorageFixture } from "./records.ts";
 const minute = 60_000;
 const at = (minutes: number): string => new Date(minutes * minute).toISOString();
 
-/** How long sessions stay that nobody touches. */
+/** TTLs of sessions. */
 export function describeSessionTtls(fixture: StorageFixture): void {
-  describe("times of sessions", () => {
+  describe("TTLs of sessions", () => {
     afterEach(() => void vi.useRealTimers());
     const clock = (minutes: number): void => setClock(minutes * minute);
     const due = async (): Promise<string[]> => (await fixture.storage.ttls.due()).map(({ session_id }) => session_id);
     const session = (id: string, touched = 0): Promise<unknown> =>
       fixture.storage.sessions.create(sessionRecord(id, { updated_at: at(touched) }));
 
-    it("begin when they are set, stay over a restart, and can be taken away", async () => {
+    it("start when they are set, survive a restart, and can be removed", async () => {
       clock(10);
       const told: string[] = [];
       fixture.storage.ttls.onExpiry((time) => told.push(time));
@@ -28,7 +28,7 @@ export function describeSessionTtls(fixture: StorageFixture): void {
       expect(told).toEqual([at(15)]);
     });
 
-    it("are over when nobody has touched the session since, and move on when somebody has", async () => {
+    it("expire when the session was not used since, and restart when it was", async () => {
       clock(0);
       for (const id of ["touched", "left"]) {
         await session(id);
@@ -45,7 +45,7 @@ export function describeSessionTtls(fixture: StorageFixture): void {
       expect(await due()).toEqual(["touched"]);
     });
 
-    it("are not over while the session is at work", async () => {
+    it("do not expire while the session has an active run", async () => {
       clock(0);
       await session("s1");
       await fixture.storage.sessions.update("s1", { status: "busy" });
@@ -55,7 +55,7 @@ export function describeSessionTtls(fixture: StorageFixture): void {
       expect(await fixture.storage.ttls.next()).toBe(at(70));
     });
 
-    it("can be moved on", async () => {
+    it("can be extended", async () => {
       clock(0);
       await session("s1");
       await fixture.storage.ttls.set("s1", { minutes: 10, strategy: "keep_latest" });

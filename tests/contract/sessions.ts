@@ -17,10 +17,10 @@ function replyGraph(fixture: StorageFixture) {
     .compile({ checkpointer: fixture.storage.checkpointer });
 }
 
-/** Conversations: what is written is read, merged and found. */
+/** Sessions are stored, merged and searched. */
 export function describeSessions(fixture: StorageFixture): void {
   describe("sessions", () => {
-    it("gives back what was created, and undefined for what was not", async () => {
+    it("returns a created session, and undefined for one that does not exist", async () => {
       const session = sessionRecord("s1", {
         metadata: { graph_id: "agent", tags: ["a", { b: null }] },
         config: { configurable: { model: "offline" } },
@@ -38,7 +38,7 @@ export function describeSessions(fixture: StorageFixture): void {
       expect((await fixture.storage.sessions.get("s1"))?.metadata).toEqual({ first: true });
     });
 
-    it("merges metadata and config, replaces the rest and sets the date", async () => {
+    it("merges metadata and config, replaces the other fields and sets the date of change", async () => {
       const { sessions } = fixture.storage;
       const interrupts = { task: [{ id: "i1", value: 1 }] };
       await sessions.create(
@@ -63,7 +63,7 @@ export function describeSessions(fixture: StorageFixture): void {
       expect(await sessions.update("s2", { status: "idle" })).toBeUndefined();
     });
 
-    it("deletes a session with its runs, events, ledger rows and checkpoints, and nothing of another", async () => {
+    it("deletes a session with its runs, events, ledger rows and checkpoints, and nothing of others", async () => {
       const { sessions, runs, events, ledger, checkpointer } = fixture.storage;
       const graph = replyGraph(fixture);
       for (const id of ["gone", "kept"]) {
@@ -95,7 +95,7 @@ export function describeSessions(fixture: StorageFixture): void {
       expect(await left("kept")).toEqual([true, true, true, true, true, true]);
     });
 
-    it("removes what a half-made session has left, and nothing of one that is there", async () => {
+    it("removes checkpoints without a session, and keeps those of existing sessions", async () => {
       const { sessions, checkpointer } = fixture.storage;
       const graph = replyGraph(fixture);
       await sessions.create(sessionRecord("made"));
@@ -114,7 +114,7 @@ export function describeSessions(fixture: StorageFixture): void {
       expect(again.messages).toHaveLength(2);
     });
 
-    it("that has no runs can be removed as such, and one with a run stays", async () => {
+    it("removes a session without runs as unused, and keeps one with a run", async () => {
       const { sessions, runs } = fixture.storage;
       for (const id of ["unused", "used"]) await sessions.create(sessionRecord(id));
       await runs.admit(runRecord("r1", "used"));
@@ -210,7 +210,7 @@ function describeSearch(fixture: StorageFixture): void {
       );
     });
 
-    it("compares long lists whole, and refuses those that are too long to be compared", async () => {
+    it("compares long lists completely, and refuses those that are too long to compare", async () => {
       const numbers = Array.from({ length: 300 }, (_, n) => n);
       await create("s1", 1, { metadata: { numbers, marks: numbers.map((n) => ({ n, of: [[n]] })) } });
       const find = async (metadata: object) =>
@@ -228,13 +228,13 @@ function describeSearch(fixture: StorageFixture): void {
       await expect(find({ list: list.toReversed() })).rejects.toMatchObject({ code: "too_large" });
     });
 
-    it("takes keys and values as data, whatever characters they have", async () => {
+    it("takes keys and values as data, whatever characters they contain", async () => {
       const metadata = { "a.b'; DROP TABLE sessions --": { '"$[0]': "%_'" } };
       await create("s1", 1, { metadata });
       expect(ids(await fixture.storage.sessions.search({ ...page, metadata }))).toEqual(["s1"]);
     });
 
-    it("finds those of an owner, with those of nobody where that is asked for, beside all other filters", async () => {
+    it("filters by owner, on request also sessions without an owner, beside all other filters", async () => {
       await create("s1", 1, { owner: "ada", metadata: { a: 1 } });
       await create("s2", 2, { owner: "bob" });
       await create("s3", 3, { owner: null, metadata: { a: 1 } });

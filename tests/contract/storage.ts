@@ -27,10 +27,10 @@ import { describeTextIndex } from "./text-index.ts";
 import { describeUsage } from "./usage.ts";
 import { describeWebhooks } from "./runs/webhooks.ts";
 
-/** Opens the storage at a place; opening the same place again after a close must find everything. */
+/** Opens the storage at a path; reopening the same path must find all data. */
 export type OpenStorage = (place: string) => Promise<Storage>;
 
-/** The rules that every `Storage` keeps. */
+/** The rules for every `Storage`. */
 export function describeStorage(name: string, open: OpenStorage): void {
   describe(name, () => {
     let folder: string;

@@ -11,7 +11,7 @@ function task(task_id: string, fields: Partial<Task> = {}): Task {
 /** The planner's tasks (PLANNER-01, PLANNER-02). */
 export function describeTasks(name: string, create: () => TaskStore): void {
   describe(name, () => {
-    it("gives back what was created, and refuses an id twice", async () => {
+    it("returns a created task, and refuses an id that exists", async () => {
       const tasks = create();
       const written = task("t1", {
         completed: true,
@@ -25,7 +25,7 @@ export function describeTasks(name: string, create: () => TaskStore): void {
       await expect(tasks.create(task("t1"))).rejects.toMatchObject({ code: "conflict" });
     });
 
-    it("changes only the fields that are given, and the date of change", async () => {
+    it("updates only the given fields and the date of change", async () => {
       const tasks = create();
       await tasks.create(task("t1", { area_id: "home" }));
       const updated = await tasks.update("t1", { completed: true });
@@ -36,7 +36,7 @@ export function describeTasks(name: string, create: () => TaskStore): void {
       expect(await tasks.update("t2", { completed: true })).toBeUndefined();
     });
 
-    it("plans a task for further days, each once and in order, also side by side, and takes one back", async () => {
+    it("plans a task for further days, each once, in order, also concurrently, and removes one", async () => {
       const tasks = create();
       await tasks.create(task("t1", { scheduled_dates: ["2026-02-03"] }));
       const days = ["2026-02-09", "2026-02-01", "2026-02-09", "2026-02-05"];
@@ -49,7 +49,7 @@ export function describeTasks(name: string, create: () => TaskStore): void {
       expect(await tasks.unschedule("t2", "2026-02-03")).toBeUndefined();
     });
 
-    it("shows an owner what is the owner's, and nobody's where that is wanted", async () => {
+    it("shows an owner the own tasks, and on request those without an owner", async () => {
       const all = create();
       const [ada, bob] = [all.ownedBy("ada"), all.ownedBy("bob", true)];
       await ada.create(task("hers"));
@@ -68,14 +68,14 @@ export function describeTasks(name: string, create: () => TaskStore): void {
       await expect(bob.create(task("hers"))).rejects.toMatchObject({ code: "conflict" });
     });
 
-    it("deletes once", async () => {
+    it("deletes a task once", async () => {
       const tasks = create();
       await tasks.create(task("t1"));
       expect([await tasks.delete("t1"), await tasks.delete("t1")]).toEqual([true, false]);
       expect(await tasks.get("t1")).toBeUndefined();
     });
 
-    it("finds the tasks of a day, of no day and of an area, oldest first", async () => {
+    it("finds the tasks of a day, without a day and of an area, oldest first", async () => {
       const tasks = create();
       await tasks.create(task("new", { scheduled_dates: ["2026-02-03"], created_at: "2026-01-09T00:00:00.000Z" }));
       await tasks.create(task("old", { scheduled_dates: ["2026-02-02", "2026-02-03"], area_id: "home" }));

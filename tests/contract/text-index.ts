@@ -11,7 +11,7 @@ const piece = (first_line: number, ...numbers: number[]): TextPiece => ({
 const file = (path: string, ...pieces: TextPiece[]) => ({ path, stamp: "s1", hash: `h-${path}`, bytes: 7, pieces });
 const east = Float32Array.of(1, 0);
 
-/** What files mean (CTX-13). */
+/** The index of file contents for semantic search (CTX-13). */
 export function describeTextIndex(fixture: StorageFixture): void {
   describe("the index of files", () => {
     const found = async (index: string, path: string | null = null, limit = 10): Promise<string[]> => {
@@ -23,7 +23,7 @@ export function describeTextIndex(fixture: StorageFixture): void {
       return hits.map((hit) => `${hit.path}:${hit.first_line}`);
     };
 
-    it("finds the nearest pieces first, everywhere or at a path, and keeps them over a restart", async () => {
+    it("finds the nearest chunks first, everywhere or at a path, also after a restart", async () => {
       const { textIndex } = fixture.storage;
       await textIndex.put("one", [
         file("src/a.ts", piece(1, 0, 1), piece(3, 1, 0)),
@@ -41,7 +41,7 @@ export function describeTextIndex(fixture: StorageFixture): void {
       expect(first).toEqual({ path: "src/a.ts", first_line: 3, last_line: 4, text: "text of 3", score: 1 });
     });
 
-    it("puts a file in the place of what it was, and removes files and other indexes with their pieces", async () => {
+    it("replaces a file's chunks, and removes files and other indexes with their chunks", async () => {
       const { textIndex } = fixture.storage;
       await textIndex.put("one", [file("a", piece(1, 1, 0), piece(3, 1, 0)), file("b", piece(1, 0, 1))]);
       await textIndex.put("one", [file("a", piece(9, 0.6, 0.8))]);
@@ -58,7 +58,7 @@ export function describeTextIndex(fixture: StorageFixture): void {
       expect([await found("one"), await found("two"), await textIndex.files("one")]).toEqual([[], ["c:1"], []]);
     });
 
-    it("ends where the signal has aborted", async () => {
+    it("stops when the signal aborts", async () => {
       await fixture.storage.textIndex.put("one", [file("a", piece(1, 1, 0))]);
       const search = fixture.storage.textIndex.search(
         "one",

@@ -13,7 +13,7 @@ function entry(owner: string, day: string, input_tokens: number, fields: Partial
   return { owner, day, model: "openai:a", ...used, ...times, ...fields };
 }
 
-/** What owners have used, which comes with the writes of their runs. */
+/** Usage of owners, which is stored with the writes of their runs. */
 export function describeUsage(fixture: StorageFixture): void {
   async function newRun(): Promise<void> {
     const { sessions, runs } = fixture.storage;
@@ -23,7 +23,7 @@ export function describeUsage(fixture: StorageFixture): void {
   }
 
   describe("usage of owners", () => {
-    it("is summed up by owner and day, and stays over a restart and without its session", async () => {
+    it("is summed by owner and day, and survives a restart and its session", async () => {
       await newRun();
       const run = writer(fixture.storage, "r1", 1);
       await run.append(
@@ -49,7 +49,7 @@ export function describeUsage(fixture: StorageFixture): void {
       expect(await usage.owners(month, { limit: 1, offset: 1 })).toMatchObject({ owners: [{ owner: "" }], total: 2 });
     });
 
-    it("is summed up by day and model too, with the calls that failed, which are in no other sum", async () => {
+    it("is also summed by day and model, with failed calls, which no other sum contains", async () => {
       await newRun();
       const run = writer(fixture.storage, "r1", 1);
       const failure = { requests: 0, failed: 1, output_tokens: 0, cached_tokens: 0, cost: 0, duration_ms: 0 };
@@ -83,7 +83,7 @@ export function describeUsage(fixture: StorageFixture): void {
       expect(await usage.days("ada", month)).toMatchObject([{ day: "2026-03-02", requests: 2 }]);
     });
 
-    it("comes with the checkpoint that follows, or not at all", async () => {
+    it("is stored with the next checkpoint, or not at all", async () => {
       await newRun();
       const saver = writer(fixture.storage, "r1", 1).checkpointer({
         flushWith: async (write) => await write([], [entry("ada", "2026-03-02", 3)]),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { append, finish, runRecord, sessionRecord, type StorageFixture, writer } from "../records.ts";
 
-/** A log as a run writes it: tokens of two parallel calls, whole messages, state with live messages, plain data. */
+/** A log of a run: tokens of two parallel model calls, whole messages, state with the same messages, plain data. */
 export function sampleEvents(): RunEvent[] {
   const metadata = { langgraph_node: "call_model", langgraph_checkpoint_ns: "loop:1", tags: ["a"] };
   const messages = [new HumanMessage({ id: "h1", content: "hi" }), new AIMessage({ id: "a1", content: "hello" })];
@@ -51,7 +51,7 @@ export function sampleEvents(): RunEvent[] {
   return logged.map((event, index) => ({ id: index, at: begun + index * 7, ...event }) satisfies RunEvent);
 }
 
-/** Logs of runs: whatever the groups, the same sequence comes back. */
+/** Event logs of runs: however the events are grouped, the same sequence is read. */
 export function describeEvents(fixture: StorageFixture): void {
   async function newRun(runId: string): Promise<void> {
     if ((await fixture.storage.sessions.get("s1")) === undefined) {
@@ -61,7 +61,7 @@ export function describeEvents(fixture: StorageFixture): void {
   }
 
   describe("events", () => {
-    it("are followed as they are stored, by whomever, until the run is over", async () => {
+    it("are followed by every reader as they are stored, until the run ends", async () => {
       await newRun("r1");
       const { events, runs } = fixture.storage;
       await runs.claim("s1");
@@ -89,7 +89,7 @@ export function describeEvents(fixture: StorageFixture): void {
       await expect(events.follow("unknown", -1, all).next()).rejects.toMatchObject({ code: "not_found" });
     });
 
-    it("give the same sequence back however they were split into groups and with gaps in their ids", async () => {
+    it("are read in the same sequence, whatever the groups and the gaps in their ids", async () => {
       let count = 0;
       const cuts = fc.array(fc.nat({ max: 18 }), { maxLength: 6 });
       const gaps = fc.array(fc.nat({ max: 3 }), { minLength: 19, maxLength: 19 });
@@ -135,7 +135,7 @@ export function describeEvents(fixture: StorageFixture): void {
       expect(chunks[4]?.tool_call_chunks).toMatchObject([{ id: "c1", name: "read_file", args: '{"path":' }]);
     });
 
-    it("are read from any place, also inside a group", async () => {
+    it("are read from any event id, also inside a group", async () => {
       await newRun("r1");
       await append(fixture.storage, "s1", "r1", sampleEvents());
       const read = async (after: number, limit: number) =>
@@ -148,7 +148,7 @@ export function describeEvents(fixture: StorageFixture): void {
       expect(await fixture.storage.events.read("unknown", -1, 9)).toEqual([]);
     });
 
-    it("never use an id twice, and a mark only rises", async () => {
+    it("never reuse an id, and a reserved id only rises", async () => {
       await newRun("r1");
       const { events, runs } = fixture.storage;
       const [first, second] = sampleEvents();

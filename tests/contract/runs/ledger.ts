@@ -6,7 +6,7 @@ function call(effect: EffectClass, tool_call_id = "c1", session_id = "s1") {
   return { session_id, tool_call_id, run_id: "r1", tool: "a_tool", effect };
 }
 
-/** Law 3 as a table: what a start is told, by effect class and by what is recorded. `create` makes the sessions too. */
+/** Law 3 as a table: the answer to a start, by effect class and recorded state. `create` makes the sessions too. */
 export function describeLedger(name: string, create: (sessionIds: string[]) => Promise<Ledger>): void {
   describe(name, () => {
     it.each([
@@ -46,7 +46,7 @@ export function describeLedger(name: string, create: (sessionIds: string[]) => P
       expect(await ledger.start(call("unsafe", "c1", "s2"))).toEqual({ kind: "start" });
     });
 
-    it("tells when the calls that are named have begun, and of others nothing", async () => {
+    it("returns the start times of the named calls, and of no others", async () => {
       const ledger = await create(["s1", "s2"]);
       for (const id of ["c1", "c2"]) await ledger.start(call("unsafe", id, "s1"));
       await ledger.start(call("unsafe", "c3", "s2"));
@@ -69,7 +69,7 @@ export function describeLedger(name: string, create: (sessionIds: string[]) => P
       expect(await ledger.list("nowhere")).toEqual([]);
     });
 
-    it("gives one call of a session, and none of another's", async () => {
+    it("returns one call of a session, and none of another session", async () => {
       const ledger = await create(["s1", "s2"]);
       await ledger.start(call("pure", "a", "s1"));
       await ledger.finish("s1", "a", { content: "long" });

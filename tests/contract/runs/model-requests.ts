@@ -5,7 +5,7 @@ import { sessionRecord, type StorageFixture, writer } from "../records.ts";
 
 const tools = [{ type: "function", function: { name: "read_file", parameters: { type: "object" } } }];
 
-/** A request to a model, with what matters to a test set by `changes`. */
+/** A request to a model with the given `changes`. */
 export function requestOf(changes: Partial<ModelRequest> = {}): ModelRequest {
   return {
     session_id: "s1",
@@ -40,10 +40,10 @@ const asData = (request: ModelRequest | undefined) =>
     head: { ...request.head, documentation: plain(request.head.documentation) },
   };
 
-/** What the model was last sent (CTX-19). */
+/** The last requests to the model (CTX-19). */
 export function describeModelRequests(fixture: StorageFixture): void {
   describe("requests to models", () => {
-    it("are kept as they were sent, the last of each node, over a restart", async () => {
+    it("are stored as they were sent, the last one of each node, also over a restart", async () => {
       const { sessions, requests } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       expect(await requests.last("s1")).toBeUndefined();
@@ -69,7 +69,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       expect(await after.last("s1", "action")).toBeUndefined();
     });
 
-    it("are kept one by one, the newest of a run and of a session, and the last of each node in any case", async () => {
+    it("are stored one by one: the newest of a run and of a session, and always the last of each node", async () => {
       const { sessions } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       const note = (run_id: string, node: string, system: string) =>
@@ -108,7 +108,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       expect((await after.last("s1", "plan"))?.head.system).toBe("the plan");
     });
 
-    it("go with their session, and are not kept without one", async () => {
+    it("are deleted with their session, and are not stored without one", async () => {
       const { sessions, requests } = fixture.storage;
       for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));
       for (const session_id of ["s1", "s2", "unknown"])

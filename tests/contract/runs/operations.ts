@@ -4,7 +4,7 @@ import type { OperationStore } from "@millrace/engine/storage/attempt-store";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 
-/** The record of an operation, with what matters to a test set by `fields`. */
+/** An operation record with the given `fields`. */
 export function operation(operation_id: string, fields: Partial<OperationRecord> = {}): OperationRecord {
   const before = { kind: "file", mode: 0o644, size: 3, hash: "one" } as const;
   return {
@@ -26,10 +26,10 @@ export function operation(operation_id: string, fields: Partial<OperationRecord>
   };
 }
 
-/** What every store of operations keeps. `create` makes the sessions too. */
+/** The rules of every store of operations. `create` makes the sessions too. */
 export function describeOperations(name: string, create: (sessionIds: string[]) => Promise<OperationStore>): void {
   describe(name, () => {
-    it("keeps what was begun, with the bytes of before", async () => {
+    it("stores an operation when it begins, with the former bytes of its files", async () => {
       const store = await create(["s1"]);
       const begun = await store.begin(operation("o1"), new Map([["one", bytes("old\0\u{1f600}")]]));
       expect(begun).toEqual(operation("o1"));
@@ -40,7 +40,7 @@ export function describeOperations(name: string, create: (sessionIds: string[]) 
       expect(await store.get("s2", "o1")).toBeUndefined();
     });
 
-    it("gives a call that was begun before its first record", async () => {
+    it("returns a call that began before its first record", async () => {
       const store = await create(["s1"]);
       await store.begin(operation("o1"), new Map([["one", bytes("old")]]));
       const again = operation("o2", { tool_call_id: "call of o1", status: "success" });
@@ -49,7 +49,7 @@ export function describeOperations(name: string, create: (sessionIds: string[]) 
       expect(await store.content("o1", "two")).toBeUndefined();
     });
 
-    it("writes how an operation ended, and lets the bytes of one go that has nothing to undo", async () => {
+    it("stores the end of an operation, and drops the bytes of one that cannot be undone", async () => {
       const store = await create(["s1"]);
       for (const id of ["o1", "o2"]) await store.begin(operation(id), new Map([["one", bytes("old")]]));
       const change = { ...operation("o1").change, after: { kind: "absent" } } as OperationRecord["change"];
@@ -64,7 +64,7 @@ export function describeOperations(name: string, create: (sessionIds: string[]) 
       expect(await store.content("o2", "two")).toBeUndefined();
     });
 
-    it("lists those of a session newest first, in pages, by run and by message", async () => {
+    it("lists the operations of a session newest first, in pages, by run and by message", async () => {
       const store = await create(["s1", "s2"]);
       await store.begin(operation("o1"), new Map());
       await store.begin(operation("o2", { run_id: "r2", message_id: "m2" }), new Map());

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { sampleEvents } from "./events.ts";
 import { runRecord, sessionRecord, type StorageFixture, append } from "../records.ts";
 
-/** What is closed and opened again is all there. */
+/** A storage that is closed and opened again has all its data. */
 export function describeRestart(fixture: StorageFixture): void {
   describe("a restart", () => {
     it("keeps sessions, runs, events, the ledger and tasks", async () => {
@@ -38,7 +38,7 @@ export function describeRestart(fixture: StorageFixture): void {
       expect(await after.tasks.get("t1")).toEqual(task);
     });
 
-    it("finds everything that was under way when the storage was closed, and a second close does nothing", async () => {
+    it("finds everything that was in flight when the storage was closed, and a second close does nothing", async () => {
       const before = fixture.storage;
       await before.sessions.create(sessionRecord("s1"));
       const admitted = Promise.all(["r1", "r2"].map((id) => before.runs.admit(runRecord(id, "s1"))));

@@ -8,14 +8,14 @@ const success: RunOutcome = { status: "success", session_status: "idle", interru
 const someday = "2999-01-01T00:00:00.000Z";
 const custom = (id: number) => ({ id, event: "custom" as const, namespace: [], data: { id } });
 
-/** What keeps runs safe: keys of clients, a bounded queue, counted crashes, fenced writes and logs that expire. */
+/** Safety of runs: idempotency keys, a bounded queue, counted crashes, fenced writes and logs that expire. */
 export function describeRunSafety(fixture: StorageFixture): void {
   async function newSession(...ids: string[]): Promise<void> {
     for (const id of ids) await fixture.storage.sessions.create(sessionRecord(id, { metadata: { own: "kept" } }));
   }
 
   describe("a submission", () => {
-    it("gives one run however often it comes, at once, later, after the run's end and after a restart", async () => {
+    it("makes one run, repeated at once, later, after the run's end or after a restart", async () => {
       await newSession("s1");
       const submit = async (id: string) => {
         const draft = runRecord(id, "s1", { multitask_strategy: "reject" });
@@ -31,7 +31,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
       expect(await fixture.storage.runs.list("s1", { limit: 10, offset: 0 })).toHaveLength(1);
     });
 
-    it("is refused when its key came with something else, and belongs to its session", async () => {
+    it("is refused when its key was used with another body, and its key belongs to its session", async () => {
       await newSession("s1", "s2");
       const { runs } = fixture.storage;
       const admission = (hash: string) => ({ submission: { key: "k", hash } });
@@ -45,7 +45,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
   });
 
   describe("the queue of all sessions", () => {
-    it("takes no more than its limit, and takes more when some have begun", async () => {
+    it("refuses runs beyond its limit, and takes runs again when some have begun", async () => {
       await newSession("s1", "s2");
       const { runs } = fixture.storage;
       const admit = (id: string, session: string) => runs.admit(runRecord(id, session), { queueLimit: 2 });
@@ -59,7 +59,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
   });
 
   describe("the queue of one owner", () => {
-    it("takes no more than its share, and leaves the others theirs", async () => {
+    it("refuses runs beyond the owner's share, and takes those of other owners", async () => {
       const create = (session_id: string, owner: string | null) =>
         fixture.storage.sessions.create(sessionRecord(session_id, { owner }));
       await Promise.all([create("a1", "ada"), create("a2", "ada"), create("b1", "bob"), create("n1", null)]);
@@ -77,7 +77,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
   });
 
   describe("an admission", () => {
-    it("notes the graph in the session in the same write as the run", async () => {
+    it("stores the graph in the session in the same write as the run", async () => {
       await newSession("s1");
       await fixture.storage.runs.admit(runRecord("r1", "s1", { graph_id: "g", assistant_id: "a" }));
       expect(await fixture.storage.sessions.get("s1")).toMatchObject({
@@ -88,7 +88,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
   });
 
   describe("the next attempt of a run", () => {
-    it("counts a crash, but not after the server has parked it", async () => {
+    it("counts a crash, but not after the server has parked the run", async () => {
       await newSession("s1");
       const { runs } = fixture.storage;
       await runs.admit(runRecord("r1", "s1"));
@@ -99,7 +99,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
       expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3, crashes: 1 });
     });
 
-    it("shuts the former one out of the run's end and of its log", async () => {
+    it("fences the former attempt off from the run's end and from its log", async () => {
       await newSession("s1");
       const { runs, events } = fixture.storage;
       await runs.admit(runRecord("r1", "s1"));
@@ -118,10 +118,10 @@ export function describeRunSafety(fixture: StorageFixture): void {
     });
   });
 
-  describe("an attempt that another has taken over", () => {
+  describe("an attempt that was superseded", () => {
     const call = { session_id: "s1", tool_call_id: "c1", run_id: "r1", tool: "t", effect: "unsafe" } as const;
 
-    it("begins and ends no call, records no change of a file and is not let go of", async () => {
+    it("starts and finishes no call, records no file change and cannot release the run", async () => {
       await newSession("s1");
       const { runs, operations, ledger, requests } = fixture.storage;
       await runs.admit(runRecord("r1", "s1"));
@@ -149,7 +149,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
       expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3, crashes: 2 });
     });
 
-    it("finds nothing to write to when the run is gone", async () => {
+    it("gets not_found from every write when the run was deleted", async () => {
       await newSession("s1");
       await fixture.storage.runs.admit(runRecord("r1", "s1"));
       await fixture.storage.runs.claim("s1");
@@ -164,14 +164,14 @@ export function describeRunSafety(fixture: StorageFixture): void {
     });
   });
 
-  describe("old logs", () => {
+  describe("expired logs", () => {
     async function expireAll(before: string): Promise<number> {
       let parts = 0;
       while (await fixture.storage.events.expire(before)) parts += 1;
       return parts;
     }
 
-    it("go in parts, only those of runs that are over, and the runs say how far", async () => {
+    it("are deleted in batches, only those of ended runs, and the runs say up to which event", async () => {
       await newSession("s1", "s2");
       const { runs, events } = fixture.storage;
       for (const [id, session] of [

@@ -4,7 +4,7 @@ import { runRecord, sessionRecord, type StorageFixture, finish } from "../record
 
 const stopped: RunOutcome = { status: "interrupted", session_status: "idle", interrupts: {} };
 
-/** What was asked of a run outlives the process that took it. */
+/** A stop request is stored, so that it survives the process that received it. */
 export function describeRunStops(fixture: StorageFixture): void {
   async function admit(id: string, session: string, fields: Parameters<typeof runRecord>[2] = {}): Promise<void> {
     const { sessions, runs } = fixture.storage;
@@ -14,8 +14,8 @@ export function describeRunStops(fixture: StorageFixture): void {
   const asked = async (...ids: string[]) =>
     await Promise.all(ids.map(async (id) => (await fixture.storage.runs.get(id))?.stop_requested));
 
-  describe("a stop that was asked for", () => {
-    it("is in the row after a restart, and a rollback stays one", async () => {
+  describe("a stop request", () => {
+    it("is still there after a restart, and a rollback remains a rollback", async () => {
       for (const id of ["kept", "removed", "twice", "other"]) await admit(id, id);
       const { runs } = fixture.storage;
       await runs.claim("kept");
@@ -28,7 +28,7 @@ export function describeRunStops(fixture: StorageFixture): void {
       expect(await asked("kept", "removed", "twice", "other")).toEqual(["interrupt", "rollback", "rollback", null]);
     });
 
-    it("says why, in the words of the first who did, also after a restart and when the run is over", async () => {
+    it("keeps the reason of the first request, also after a restart and after the run's end", async () => {
       for (const id of ["said", "silent", "over"]) await admit(id, id);
       const { runs } = fixture.storage;
       await finish(fixture.storage, "over", stopped);
@@ -43,7 +43,7 @@ export function describeRunStops(fixture: StorageFixture): void {
       expect(await Promise.all(reasons)).toEqual(["wrong file", undefined, undefined]);
     });
 
-    it("keeps a run that waits from being begun, but not the one behind it", async () => {
+    it("keeps a pending run from starting, but not the one behind it", async () => {
       await admit("first", "s1");
       await admit("second", "s1");
       const { runs } = fixture.storage;
@@ -52,7 +52,7 @@ export function describeRunStops(fixture: StorageFixture): void {
       expect(await runs.get("first")).toMatchObject({ status: "pending", attempt: 0 });
     });
 
-    it("changes no run that is over", async () => {
+    it("changes no run that has ended", async () => {
       await admit("r1", "s1");
       const { runs } = fixture.storage;
       await finish(fixture.storage, "r1", { ...stopped, status: "success" });
@@ -61,7 +61,7 @@ export function describeRunStops(fixture: StorageFixture): void {
       expect(await runs.leftRollbacks()).toEqual([]);
     });
 
-    it("names the rollbacks that are over and not yet removed", async () => {
+    it("lists the rollbacks that have ended and are not yet removed", async () => {
       for (const id of ["left", "gone", "going", "kept"]) await admit(id, id);
       const { runs } = fixture.storage;
       for (const id of ["left", "gone", "going"]) await runs.requestStop(id, "rollback");
@@ -72,7 +72,7 @@ export function describeRunStops(fixture: StorageFixture): void {
     });
   });
 
-  it("knows when a run was last changed", async () => {
+  it("a run records when it was last changed", async () => {
     expect(await fixture.storage.runs.lastChange()).toBeUndefined();
     for (const id of ["early", "late", "waits"]) await admit(id, id);
     await finish(fixture.storage, "late", { ...stopped, ended_at: "2999-01-02T00:00:00.000Z" });
@@ -81,8 +81,8 @@ export function describeRunStops(fixture: StorageFixture): void {
     expect(await fixture.storage.runs.lastChange()).toBe("2999-01-02T00:00:00.000Z");
   });
 
-  describe("the admission of a run that comes instead of others", () => {
-    it.each(["interrupt", "rollback"] as const)("asks them to stop in the same write (%s)", async (strategy) => {
+  describe("the admission of a run that interrupts others", () => {
+    it.each(["interrupt", "rollback"] as const)("requests their stop in the same write (%s)", async (strategy) => {
       for (const id of ["over", "walks", "waits"]) await admit(id, "s1");
       await admit("elsewhere", "s2");
       const { runs } = fixture.storage;
@@ -94,7 +94,7 @@ export function describeRunStops(fixture: StorageFixture): void {
       expect(await asked(...ids)).toEqual([null, strategy, strategy, null, null]);
     });
 
-    it("asks nothing of them when it is not taken", async () => {
+    it("requests no stop when it is refused", async () => {
       await admit("walks", "s1");
       const { runs } = fixture.storage;
       const refused = runs.admit(runRecord("new", "s1", { multitask_strategy: "interrupt" }), { queueLimit: 1 });

@@ -22,7 +22,7 @@ export function describeRuns(fixture: StorageFixture): void {
       expect(await runs.get("r2")).toBeUndefined();
     });
 
-    it("refuses with `reject` while another run waits or runs, and lets it in afterwards", async () => {
+    it("refuses with `reject` while another run is pending or running, and admits the run afterwards", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await sessions.create(sessionRecord("s2"));
@@ -38,7 +38,7 @@ export function describeRuns(fixture: StorageFixture): void {
       expect((await runs.admit(rejecting)).run.run_id).toBe("r2");
     });
 
-    it("ends a run at the time that its end says", async () => {
+    it("ends a run at the time that its outcome says", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1"));
@@ -46,7 +46,7 @@ export function describeRuns(fixture: StorageFixture): void {
       expect(await runs.get("r1")).toMatchObject({ status: "success", updated_at: day(9) });
     });
 
-    it("lets exactly one of many parallel rejecting runs in", async () => {
+    it("admits exactly one of many parallel runs with `reject`", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       const tries = Array.from({ length: 30 }, (_, index) =>
@@ -57,7 +57,7 @@ export function describeRuns(fixture: StorageFixture): void {
       expect(await runs.list("s1", { limit: 100, offset: 0 })).toHaveLength(1);
     });
 
-    it("refuses a session that does not exist and an id that is taken, and keeps the others of the group", async () => {
+    it("refuses an unknown session and a run id that exists, and admits the others of the batch", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       const [first, unknown, taken, last] = await Promise.allSettled([
@@ -79,7 +79,7 @@ export function describeRuns(fixture: StorageFixture): void {
 
 function describeQueue(fixture: StorageFixture): void {
   describe("the queue of a session", () => {
-    it("is worked oldest first, one at a time", async () => {
+    it("starts runs oldest first, one at a time", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await sessions.create(sessionRecord("s2"));
@@ -96,7 +96,7 @@ function describeQueue(fixture: StorageFixture): void {
       expect(await runs.claim("s1")).toMatchObject({ run_id: "same day" });
     });
 
-    it("gives one run to one of many parallel claims", async () => {
+    it("gives a run to one of many parallel claims", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await Promise.all(["r1", "r2", "r3"].map((id) => runs.admit(runRecord(id, "s1"))));
@@ -104,7 +104,7 @@ function describeQueue(fixture: StorageFixture): void {
       expect(claims.filter((run) => run !== undefined).map((run) => run.run_id)).toEqual(["r1"]);
     });
 
-    it("begins with its admission where the caller has room, unless another run or its time comes first", async () => {
+    it("starts a run at its admission if the caller has room, unless it is delayed or another is active", async () => {
       const { sessions, runs } = fixture.storage;
       for (const id of ["free", "busy", "later"]) await sessions.create(sessionRecord(id));
       const hasRoom = true;
@@ -128,7 +128,7 @@ function describeQueue(fixture: StorageFixture): void {
       expect((await runs.get("r3"))?.status).toBe("pending");
     });
 
-    it("leaves a run alone until its time has come", async () => {
+    it("does not start a run before its time", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1", { created_at: "2999-01-01T00:00:00.000Z" }));
@@ -136,7 +136,7 @@ function describeQueue(fixture: StorageFixture): void {
       expect((await runs.get("r1"))?.status).toBe("pending");
     });
 
-    it("begins a run that was not delayed, also where the machine's clock was set back since (reliability T3)", async () => {
+    it("starts a run without delay, also where the machine's clock was set back since (reliability T3)", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       const ahead = "2999-01-01T00:00:00.000Z";
@@ -144,7 +144,7 @@ function describeQueue(fixture: StorageFixture): void {
       expect(await runs.claim("s1")).toMatchObject({ run_id: "r1", status: "running" });
     });
 
-    it("counts an attempt for a run that a crash left running, and only for such a run", async () => {
+    it("counts an attempt for a run that was running at a crash, and only for such a run", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1"));
@@ -156,7 +156,7 @@ function describeQueue(fixture: StorageFixture): void {
       expect(await runs.reclaim("r1")).toBeUndefined();
     });
 
-    it("names the sessions of temporary runs that are over", async () => {
+    it("lists the sessions of temporary runs that have ended", async () => {
       const { sessions, runs } = fixture.storage;
       for (const id of ["kept", "over", "going"]) await sessions.create(sessionRecord(id));
       const temporary = (id: string, session: string) => {
@@ -177,7 +177,7 @@ function describeQueue(fixture: StorageFixture): void {
       expect((await runs.leftTemporary(future)).toSorted()).toEqual(["keyed", "over"]);
     });
 
-    it("lists runs newest first, by status and in pages, and the unfinished of all sessions oldest first", async () => {
+    it("lists runs newest first, by status and in pages, and all unfinished ones oldest first", async () => {
       const { sessions, runs } = fixture.storage;
       for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));
       for (const number of [1, 2, 3]) await runs.admit(runRecord(`r${number}`, "s1", { created_at: day(number) }));
@@ -218,7 +218,7 @@ function describeOutcomes(fixture: StorageFixture): void {
       expect(await sessions.get("s1")).toMatchObject({ status: "error", interrupts });
     });
 
-    it("lets one of two racing outcomes stand", async () => {
+    it("is that of one of two concurrent writers", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1"));
@@ -230,7 +230,7 @@ function describeOutcomes(fixture: StorageFixture): void {
       expect((await runs.get("r1"))?.status).toBe("success");
     });
 
-    it("leaves the session busy while another run of it waits or runs", async () => {
+    it("leaves the session busy while another run of it is pending or running", async () => {
       const { sessions, runs } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       for (const id of ["r1", "r2", "r3"]) await runs.admit(runRecord(id, "s1"));
@@ -244,7 +244,7 @@ function describeOutcomes(fixture: StorageFixture): void {
       expect((await sessions.get("s1"))?.status).toBe("idle");
     });
 
-    it("goes with a deleted run, and the session is free again", async () => {
+    it("is deleted with the run, and the session is idle again", async () => {
       const { sessions, runs, events } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       await runs.admit(runRecord("r1", "s1"));

@@ -6,7 +6,7 @@ import { runRecord, sessionRecord, type StorageFixture, finish } from "../record
 
 const far = "2999-01-01T00:00:00.000Z";
 
-/** Ends a run of a session of its own, with something to tell. */
+/** Ends a run of a session of its own, with a webhook. */
 async function endRun(
   storage: Storage,
   id: string,
@@ -18,7 +18,7 @@ async function endRun(
   await finish(storage, id, { status: "success", session_status: "idle", interrupts: {}, webhook });
 }
 
-/** What is due, oldest first, and stays so. */
+/** The due webhooks, oldest first; they remain due. */
 export async function webhooksDue(webhooks: WebhookStore, now: string, busy?: BusyReceivers): Promise<Webhook[]> {
   const due: Webhook[] = [];
   for (let one = await webhooks.take(now, busy); one !== undefined; one = await webhooks.take(now, busy)) due.push(one);
@@ -26,16 +26,16 @@ export async function webhooksDue(webhooks: WebhookStore, now: string, busy?: Bu
   return due;
 }
 
-/** What the ends of runs have left to tell. */
+/** Webhooks that are to be delivered after runs have ended. */
 export function describeWebhooks(fixture: StorageFixture): void {
   describe("webhooks", () => {
-    it("are written with the end of their run, outlive it and its session, and a restart", async () => {
+    it("are stored with the end of their run, and survive the run, its session and a restart", async () => {
       const { sessions, webhooks } = fixture.storage;
       expect(await webhooks.next()).toBeUndefined();
       await endRun(fixture.storage, "r0", undefined);
       await endRun(fixture.storage, "r1", { url: "https://example.com/a", host: "example.com", body: '{"a":1}' });
       await endRun(fixture.storage, "r2", { url: "/b", host: "", body: "{}" });
-      // An end that comes too late tells nothing.
+      // A second end of the run stores no webhook.
       const late: RunOutcome = { status: "error", session_status: "error", interrupts: {} };
       await finish(fixture.storage, "r1", { ...late, webhook: { url: "/c", host: "", body: "{}" } });
       await sessions.delete("s-r1");
@@ -49,7 +49,7 @@ export function describeWebhooks(fixture: StorageFixture): void {
       expect(await after.take("2020-01-01T00:00:00.000Z")).toBeUndefined();
     });
 
-    it("are had by one at a time, until they are given back or their taker is gone", async () => {
+    it("are taken by one server at a time, until they are given back or that server has gone", async () => {
       for (const id of ["r1", "r2"]) await endRun(fixture.storage, id, { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
       const taken = await Promise.all([1, 2, 3].map(() => webhooks.take(far)));
@@ -64,7 +64,7 @@ export function describeWebhooks(fixture: StorageFixture): void {
       ]);
     });
 
-    it("are due later after a try that failed, and gone when they are removed", async () => {
+    it("are due later after a failed delivery, and can be removed", async () => {
       await endRun(fixture.storage, "r1", { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
       const webhook = await webhooks.take(far);
@@ -79,7 +79,7 @@ export function describeWebhooks(fixture: StorageFixture): void {
       expect(await webhooks.next()).toBeUndefined();
     });
 
-    it("of receivers and owners that have enough of it are passed over", async () => {
+    it("of busy receivers and owners are skipped", async () => {
       await endRun(fixture.storage, "r1", { url: "https://one.example/a", host: "one.example", body: "{}" }, "ada");
       await endRun(fixture.storage, "r2", { url: "https://two.example/a", host: "two.example", body: "{}" }, "bob");
       await endRun(fixture.storage, "r3", { url: "/a", host: "", body: "{}" });
