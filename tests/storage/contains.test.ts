@@ -16,12 +16,12 @@ test.each([
   expect(contains(value, filter)).toBe(expected);
 });
 
-test("long lists of plain values are compared in a time that grows with their length alone", () => {
+test("comparing long lists of plain values takes a time that grows linearly with their length", () => {
   const numbers = Array.from({ length: 2_000_000 }, (_, index) => index);
   expect(contains(numbers, numbers.toReversed())).toBe(true);
 });
 
-test("lists of objects that are too long to be compared in pairs are refused, also within one another", () => {
+test("lists of objects that are too long to compare in pairs are refused, also nested ones", () => {
   const objects = (length: number): object[] => Array.from({ length }, (_, a) => ({ a }));
   const refused = expect.objectContaining({ code: "too_large" });
   expect(() => contains(objects(2000), objects(2000).toReversed())).toThrow(refused);
@@ -30,7 +30,7 @@ test("lists of objects that are too long to be compared in pairs are refused, al
   expect(() => contains(lists, turned)).toThrow(refused);
 });
 
-test("what long lists hold counts as well: plain values a little, keys of objects each", () => {
+test("the contents of long lists count as well: plain values a little, keys of objects each", () => {
   const refused = expect.objectContaining({ code: "too_large" });
   const plain = Array.from({ length: 1000 }, () => Array.from({ length: 1000 }, (_, index) => index));
   expect(contains([...plain, ["nowhere"]], [["nowhere"]])).toBe(true);

@@ -10,7 +10,7 @@ beforeEach(() => {
 afterEach(() => storage.close());
 const storeOf = (owner: string): GraphStore => new GraphStore(storage.items, async () => owner);
 
-/** What a store answers to the same requests, without the dates. */
+/** The answers of a store to the same requests, without dates. */
 async function conversation(store: BaseStore): Promise<unknown> {
   await store.put(["users", "1"], "name", { first: "Ada", age: 36 });
   await store.put(["users", "2"], "name", { first: "Bob", age: 40 });
@@ -42,11 +42,11 @@ async function conversation(store: BaseStore): Promise<unknown> {
 }
 
 describe("the store of a graph", () => {
-  it("answers as LangGraph's own store in memory", async () => {
+  it("answers like LangGraph's InMemoryStore", async () => {
     expect(await conversation(storeOf("ada"))).toEqual(await conversation(new InMemoryStore()));
   });
 
-  it("gives dates as dates, and a score where there is a query", async () => {
+  it("returns dates as Date objects, and a score where there is a query", async () => {
     const store = storeOf("ada");
     await store.put(["n"], "k", { text: "a green apple" });
     const item = await store.get(["n"], "k");
@@ -54,7 +54,7 @@ describe("the store of a graph", () => {
     expect(await store.search(["n"], { query: "apple" })).toMatchObject([{ key: "k", score: 1 }]);
   });
 
-  it("is that of one owner, who is asked for once and only when it is used", async () => {
+  it("belongs to one owner, who is looked up once and only at the first use", async () => {
     let asked = 0;
     const store = new GraphStore(storage.items, async () => `owner ${(asked += 1)}`);
     expect(asked).toBe(0);
@@ -69,7 +69,7 @@ describe("the store of a graph", () => {
     expect(await storeOf("ada").search([])).toEqual([]);
   });
 
-  it("writes nothing of a batch with a wrong namespace, and refuses an operator that does not exist", async () => {
+  it("writes nothing of a batch with an invalid namespace, and refuses an unknown operator", async () => {
     const store = storeOf("ada");
     const put = (namespace: string[]) => ({ namespace, key: "k", value: {} });
     await expect(store.batch([put(["right"]), put(["wrong.label"])])).rejects.toThrow("periods");
@@ -79,7 +79,7 @@ describe("the store of a graph", () => {
 });
 
 describe("LangGraph's queue before a store", () => {
-  it("passes on at once what comes, whole, and has no timer", async () => {
+  it("passes on requests at once and completely, and has no timer", async () => {
     expect(passStoreQueues()).toBe(true);
     const store = storeOf("ada");
     const queue = new AsyncBatchedStore(store);
@@ -87,7 +87,7 @@ describe("LangGraph's queue before a store", () => {
     const before = timers();
     queue.start();
     expect([queue.isRunning, timers()]).toEqual([true, before]);
-    // Its type leaves the last argument out, as it does.
+    // LangGraph passes the last argument, which its type leaves out.
     const asStore: BaseStore = queue;
     await asStore.put(["n"], "k", { text: "secret" }, false);
     expect(await queue.get(["n"], "k")).toMatchObject({ value: { text: "secret" } });

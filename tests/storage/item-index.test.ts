@@ -29,19 +29,19 @@ describe("the texts of an item that are embedded", () => {
     expect(textsToEmbed(value, index, ["title"])).toEqual(texts);
   });
 
-  it("are not more, and not longer, than a model can be asked for", () => {
+  it("are limited in number and length to what a model accepts", () => {
     expect(textsToEmbed({ all: Array.from({ length: 500 }, () => "x") }, ["all[*]"], [])).toHaveLength(100);
     expect(textsToEmbed({ text: `${"x".repeat(19_999)}😀` }, ["text"], [])[0]).toBe(`${"x".repeat(19_999)}�`);
   });
 });
 
-describe("how near vectors are", () => {
+describe("the similarity of vectors", () => {
   const vector = fc
     .array(fc.float({ min: -100, max: 100, noNaN: true }), { minLength: 3, maxLength: 3 })
     .map((numbers) => Float32Array.from(numbers))
     .filter((numbers) => Math.hypot(...numbers) > 0.001);
 
-  it("is 1 for the same direction, -1 for the other, and the same from both sides", () => {
+  it("is 1 for the same direction, -1 for the opposite one, and symmetric", () => {
     fc.assert(
       fc.property(vector, vector, fc.integer({ min: 1, max: 9 }), (one, other, factor) => {
         const near = nearness(unitVector(one), unitVector(other));
@@ -54,7 +54,7 @@ describe("how near vectors are", () => {
     );
   });
 
-  it("is nothing where one has no direction, or another length", () => {
+  it("is 0 for a vector without a direction, or of another length", () => {
     expect(nearness(unitVector(new Float32Array(3)), Float32Array.of(1, 0, 0))).toBe(0);
     expect(nearness(Float32Array.of(1, 0), Float32Array.of(1, 0, 0))).toBe(0);
   });

@@ -10,13 +10,13 @@ afterAll(() => server?.stop());
 const place = { configurable: { thread_id: "s1", checkpoint_ns: "", run_id: "r1" } };
 
 describe.skipIf(server === undefined)("a first write of a run", () => {
-  it("looks again where others have made meanwhile what it took for new", async () => {
+  it("reads again when another server has meanwhile made the rows that it took for new", async () => {
     const url = (await server?.create()) ?? "";
     const storage = await createPostgresStorage(url);
     try {
       await storage.sessions.create(sessionRecord("s1"));
       await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
-      // Found empty, so that the write does not ask for it again.
+      // Found empty, so that the write does not read it again.
       expect(await storage.checkpointer.getTuple(place)).toBeUndefined();
       await withClient(url, async (client) => {
         await client.query("INSERT INTO checkpoint_threads (key, thread_id) VALUES (-1, 's1')");
@@ -34,7 +34,7 @@ describe.skipIf(server === undefined)("a first write of a run", () => {
     }
   });
 
-  it("starts no call of a state that PostgreSQL has confirmed and lost", async () => {
+  it("starts no tool call when PostgreSQL has lost a state that it had confirmed", async () => {
     const url = (await server?.create()) ?? "";
     const storage = await createPostgresStorage(url);
     try {
@@ -42,7 +42,7 @@ describe.skipIf(server === undefined)("a first write of a run", () => {
       await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
       const attempt = storage.attempt({ session_id: "s1", run_id: "r1", attempt: 1 });
       const saver = attempt.checkpointer({ flushWith: (write) => write([], []) });
-      // The state of an input may wait for the next one; this one is confirmed when it resolves.
+      // The state of an input may wait for the next one; this one is committed when the promise resolves.
       await saver.put(place, emptyCheckpoint(), { source: "loop", step: 0, parents: {} }, {});
       await withClient(url, (client) => client.query("UPDATE runs SET writes = 0"));
       const call = { session_id: "s1", run_id: "r1", tool_call_id: "c1", tool: "t", effect: "unsafe" } as const;

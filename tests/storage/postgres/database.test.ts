@@ -9,16 +9,16 @@ import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-describe("the address of a database", () => {
+describe("a database URL", () => {
   it.each(["", "millrace", "http://host/name", "postgres://host", "postgres://host/"])("is refused as %o", (url) => {
     expect(() => placeOf(url)).toThrow(/MILLRACE_DATABASE is not the address/);
   });
 
-  it("is told without user and password", () => {
+  it("is shown without user and password", () => {
     expect(placeOf("postgres://ada:secret@db.example:5433/millrace")).toBe("db.example:5433/millrace");
   });
 
-  it("at which nobody answers says what to check", async () => {
+  it("at which no server answers gives an error that says what to check", async () => {
     const database = new PostgresDatabase("postgres://ada:secret@127.0.0.1:1/name");
     const asked = database.rows("SELECT 1");
     await expect(asked).rejects.toMatchObject({
@@ -43,18 +43,18 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
   });
   afterEach(() => database.close());
 
-  it("gets its schema once, however many servers start, and keeps it", async () => {
+  it("is migrated once, however many servers start, and keeps its schema", async () => {
     const others = [new PostgresDatabase(url), new PostgresDatabase(url)];
     await Promise.all([database, ...others].map((one) => migrate(one, migrations)));
     await migrate(database, migrations);
     expect(await database.rows("SELECT current, min_compatible FROM schema_version")).toEqual([
-      // What is new since 9 only adds: servers of that schema go on beside this one.
+      // Migrations since 9 only add: servers of that schema go on beside this one.
       { current: last, min_compatible: 9 },
     ]);
     for (const other of others) await other.close();
   });
 
-  it("is left alone where a later version has changed it in a way that this one does not know", async () => {
+  it("is left unchanged when a later version has migrated it in a way that this version does not know", async () => {
     await migrate(database, migrations);
     await database.change("UPDATE schema_version SET current = 99, min_compatible = 1");
     await migrate(database, migrations);
@@ -65,7 +65,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     });
   });
 
-  it("knows which runs are not over where they began before it had a table of those", async () => {
+  it("finds the unfinished runs that began before it had a table of them", async () => {
     await migrate(database, migrations.slice(0, 4));
     await database.change(`INSERT INTO sessions (session_id, status, metadata, config, interrupts, created_at, updated_at)
       VALUES ('s1', 'busy', '{}', '{}', '{}', '2026', '2026')`);
@@ -86,7 +86,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     expect(await database.rows(open)).toEqual([]);
   });
 
-  it("takes a change as a whole or not at all", async () => {
+  it("applies a change completely or not at all", async () => {
     await migrate(database, migrations);
     const broken = [...migrations, { id: last + 1, sql: "CREATE TABLE half (id int); SELECT nothing" }];
     await expect(migrate(database, broken)).rejects.toMatchObject({ code: "storage_io" });
@@ -94,7 +94,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     expect(await database.rows("SELECT current FROM schema_version")).toEqual([{ current: last }]);
   });
 
-  it("that does not exist, or gives no rights, says so", async () => {
+  it("that does not exist, or refuses access, gives an error that says so", async () => {
     const missing = new PostgresDatabase(url.replace(/millrace_\d+_\d+/, "nowhere"));
     await expect(missing.rows("SELECT 1")).rejects.toMatchObject({ code: "config" });
     await missing.close();
@@ -109,7 +109,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await database.change(`DROP ROLE ${name}`);
   });
 
-  it("goes on after its connections were cut, and after a statement that took too long", async () => {
+  it("reconnects after its connections were cut, and after a statement timed out", async () => {
     await database.rows("SELECT 1");
     await withClient(url, async (client) => {
       await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'millrace'");
@@ -121,7 +121,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await hasty.close();
   });
 
-  it("gives what a transaction has locked free where nothing is heard of it", async () => {
+  it("ends a transaction whose client is silent, so that its locks are released", async () => {
     const shown = "SELECT current_setting('idle_in_transaction_session_timeout') AS limit";
     for (const waits of [true, false]) {
       const work = database.transaction((statements) => statements.rows(shown), waits);
@@ -130,7 +130,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     expect(await database.rows(shown)).not.toEqual([{ limit: "4s" }]);
   });
 
-  it("has a statement planned once that is sent often, and anew where a migration has changed its table", async () => {
+  it("prepares a frequent statement once, and again when a migration has changed its table", async () => {
     await database.change("CREATE TABLE counters (name text PRIMARY KEY, value int)");
     await database.change("INSERT INTO counters VALUES ($1, $2)", ["a", 1]);
     const one = new PostgresDatabase(url, { connections: 1 });
@@ -144,7 +144,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await one.close();
   });
 
-  it("tries a transaction again that collides with another one", async () => {
+  it("retries a transaction after a deadlock", async () => {
     await database.change("CREATE TABLE counters (name text PRIMARY KEY, value int)");
     await database.change("INSERT INTO counters VALUES ('a', 0), ('b', 0)");
     const add = (names: string[]) =>
@@ -152,7 +152,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
         for (const name of names)
           await statements.change("UPDATE counters SET value = value + 1 WHERE name = $1", [name]);
       });
-    // Each of a pair waits for the other: PostgreSQL ends one of them.
+    // Each of a pair waits for the other: PostgreSQL aborts one of them.
     await Promise.all(Array.from({ length: 4 }, (_, at) => add(at % 2 === 0 ? ["a", "b"] : ["b", "a"])));
     expect(await database.rows("SELECT name, value FROM counters ORDER BY name")).toEqual([
       { name: "a", value: 4 },
@@ -161,7 +161,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
   });
 });
 
-it.skipIf(server === undefined)("is heard by a process that was busy while the first notice came", async () => {
+it.skipIf(server === undefined)("a process that was busy when the first notification came receives it", async () => {
   const url = (await server?.create()) ?? "";
   const client = new pg.Client(url);
   await client.connect();
@@ -170,7 +170,7 @@ it.skipIf(server === undefined)("is heard by a process that was busy while the f
     url,
     channels: () => ["busy"],
     notify: async (channel, payload) => {
-      // The notice is sent when its time is counted already, and comes while nothing is read.
+      // The notification is sent when its time limit already runs, and arrives while the process reads nothing.
       setImmediate(() => {
         void client.query("SELECT pg_notify($1, $2)", [channel, payload]);
         for (const over = performance.now() + 1_300; performance.now() < over;);

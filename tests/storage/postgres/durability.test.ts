@@ -13,7 +13,7 @@ import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-/** Notes, right before the commit of each change, whether the commit waits for the disk. */
+/** Records, right before the commit of each change, whether the commit waits for the disk. */
 const noteCommits = `CREATE TABLE commits (waits text);
   CREATE FUNCTION note_commit() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
@@ -45,7 +45,7 @@ const asking = { ...outcome, interrupts: { t1: [{ id: "i1", value: "sure?" }] } 
 const event: RunEvent = { id: 0, at: 0, event: "metadata", data: { run_id: "r1", attempt: 1 } };
 const told: UnstoredEvents = { flushWith: (write) => write([event], []) };
 
-/** What is done, and what has to be done before. */
+/** An action, and what has to be done before it. */
 type Act = (given: Given) => Promise<unknown>;
 const nothing: Act = async () => undefined;
 
@@ -126,7 +126,7 @@ describe.skipIf(server === undefined)("a commit in PostgreSQL", () => {
   });
   afterEach(() => given.storage.close());
 
-  /** How the commits of an act were, each once. */
+  /** The distinct values of `synchronous_commit` in the commits of an action. */
   async function commitsOf(act: Act, before: Act): Promise<unknown[]> {
     await before(given);
     return await withClient(url, async (client) => {

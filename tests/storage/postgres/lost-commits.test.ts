@@ -6,8 +6,8 @@ import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-describe.skipIf(server === undefined)("a database that comes back without the newest commits", () => {
-  it("lets the runs that wrote them go on from what is left, and counts no crash", async () => {
+describe.skipIf(server === undefined)("a database that restarts without its newest commits", () => {
+  it("lets the runs that wrote them continue from what is left, and counts no crash", async () => {
     const url = (await server?.create()) ?? "";
     const query = (sql: string) => withClient(url, async (client) => (await client.query(sql)).rows);
     const served = await startTestServer({ database: url });
@@ -23,7 +23,7 @@ describe.skipIf(server === undefined)("a database that comes back without the ne
       for await (const part of streamed) if (part.event === "custom") break;
       const stored = "SELECT count(*)::int AS count FROM run_events WHERE last_id >= 2";
       await expect.poll(() => query(stored)).toEqual([{ count: 1 }]);
-      // What a crash of PostgreSQL takes: the newest commits that nobody waited for.
+      // What a crash of PostgreSQL loses: the newest commits that did not wait for the disk.
       await query("DELETE FROM run_events WHERE last_id >= 2");
       await query("UPDATE runs SET writes = writes - 1");
       openGate(gate);

@@ -24,7 +24,7 @@ import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-/** Characters that PostgreSQL has no text for, and others that need care. */
+/** Characters that PostgreSQL cannot store in a text, and others that need care. */
 const odd = "a\0b \u{1f600} \\u0000 \"quoted\" 'single' {brace},";
 const at = "2026-01-01T00:00:00.000Z";
 
@@ -157,7 +157,7 @@ const rows: Record<string, Record<string, string | number | Buffer | null>> = {
   checkpoint_blobs: { thread: 1, data: Buffer.from([9, 0, 9]), crc: crc32(Buffer.from([9, 0, 9])) },
 };
 
-describe.skipIf(server === undefined)("a move", () => {
+describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", () => {
   let folder: string;
   let path: string;
   let url: string;
@@ -183,7 +183,7 @@ describe.skipIf(server === undefined)("a move", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Changes the file from outside, which the server's witness of it would take for damage. */
+  /** Changes the file from outside, which the server would otherwise detect as damage. */
   function withFile<Result>(work: (database: BetterSqlite3.Database) => Result, file = path): Result {
     const database = new BetterSqlite3(file);
     try {
@@ -225,7 +225,7 @@ describe.skipIf(server === undefined)("a move", () => {
       ),
     );
 
-  it("takes everything there and back, byte by byte", async () => {
+  it("copies everything there and back, byte by byte", async () => {
     const content = contentOf();
     for (const [table, found] of Object.entries(content)) expect([table, found]).not.toEqual([table, []]);
     const before = createSqliteStorage(path);
@@ -248,7 +248,7 @@ describe.skipIf(server === undefined)("a move", () => {
     expect(await moveBack(back)).toBe(count);
     expect(contentOf(back)).toEqual(content);
     expect(existsSync(`${back}.moving`)).toBe(false);
-    // A server works on it.
+    // A server uses it.
     const storage = createSqliteStorage(back);
     try {
       expect(await storage.runs.unfinished()).toEqual([]);
@@ -257,7 +257,7 @@ describe.skipIf(server === undefined)("a move", () => {
     }
   });
 
-  it("gives new rows keys behind those that were moved", async () => {
+  it("gives new rows keys after those of the copied rows", async () => {
     await moveTo();
     await withClient(url, async (client) => {
       const added = `INSERT INTO store_items (owner, namespace, key, value, indexed, created_at, updated_at)
@@ -270,7 +270,7 @@ describe.skipIf(server === undefined)("a move", () => {
     });
   });
 
-  it("that was cut goes on where it ended, and no server opens the database before", async () => {
+  it("resumes after it was interrupted, and no server opens the database before", async () => {
     const aborting = new AbortController();
     const tell = ({ table }: MoveProgress) => {
       if (table === "tasks") aborting.abort(new Error("stopped"));
@@ -285,7 +285,7 @@ describe.skipIf(server === undefined)("a move", () => {
     await withClient(url, async (client) => {
       await client.query("CREATE TABLE seen AS SELECT xmin::text AS at FROM sessions");
       await moveTo();
-      // What was there was not written again.
+      // Rows that were already copied are not written again.
       expect((await client.query("SELECT FROM sessions WHERE xmin::text NOT IN (SELECT at FROM seen)")).rowCount).toBe(
         0,
       );
@@ -303,7 +303,7 @@ describe.skipIf(server === undefined)("a move", () => {
   });
 
   it.each(["a row that was changed", "a row more", "a row less"])(
-    "begins anew where what a former one has left has %s",
+    "starts over when the rows of an interrupted move have %s",
     async (what) => {
       const aborting = new AbortController();
       const tell = ({ table }: MoveProgress) => {
@@ -327,7 +327,7 @@ describe.skipIf(server === undefined)("a move", () => {
     },
   );
 
-  it("begins anew where the half of a file cannot be read", async () => {
+  it("starts over when the partial file cannot be read", async () => {
     await moveTo();
     const back = join(folder, "back.db");
     writeFileSync(`${back}.moving`, createHash("sha512").update("x").digest().toString("hex").repeat(200));
@@ -335,7 +335,7 @@ describe.skipIf(server === undefined)("a move", () => {
     expect(contentOf(back)).toEqual(contentOf());
   });
 
-  it("finds what somebody else has changed meanwhile", async () => {
+  it("detects a change that another process makes meanwhile", async () => {
     let isChanged = false;
     const tell = ({ step }: MoveProgress) => {
       if (step !== "compared" || isChanged) return;
@@ -349,7 +349,7 @@ describe.skipIf(server === undefined)("a move", () => {
     });
   });
 
-  it("refuses a checksum that is wrong, a row that PostgreSQL cannot hold, and a table it does not know", async () => {
+  it("refuses a wrong checksum, a row that PostgreSQL cannot store, and an unknown table", async () => {
     withFile((database) => database.exec("CREATE TABLE checkpoints (a); INSERT INTO checkpoints VALUES (1)"));
     await expect(moveTo()).rejects.toMatchObject({ code: "conflict", message: expect.stringContaining("checkpoints") });
     withFile((database) => database.exec("DROP TABLE checkpoints; UPDATE store_items SET key = 'a' || char(0)"));
@@ -364,7 +364,7 @@ describe.skipIf(server === undefined)("a move", () => {
     });
   });
 
-  it("goes only where there is nothing, and only while no server is at work", async () => {
+  it("needs an empty target, and no running server", async () => {
     const open = createSqliteStorage(path);
     await expect(moveTo()).rejects.toMatchObject({ code: "conflict" });
     await open.close();
@@ -399,7 +399,7 @@ describe.skipIf(server === undefined)("a move", () => {
     return { status, stdout, stderr };
   }
 
-  it("leaves a database that is looked through, row by row", async () => {
+  it("leaves a database that `verify` checks row by row", async () => {
     await expect(checkPostgres(url)).rejects.toMatchObject({ code: "not_found" });
     await moveTo();
     expect(await checkPostgres(url)).toMatchObject({ sessions: 2, runs: 6, problems: [] });
@@ -417,7 +417,7 @@ describe.skipIf(server === undefined)("a move", () => {
     await expect(checkPostgres(url)).rejects.toMatchObject({ code: "conflict" });
   });
 
-  it("is a command, which tells how far it is", () => {
+  it("is a command that shows its progress", () => {
     const content = contentOf();
     const run = (...parameters: string[]) => command("move", ...parameters);
     expect(run()).toMatchObject({ status: 1, stderr: expect.stringContaining("--to") });
@@ -434,7 +434,7 @@ describe.skipIf(server === undefined)("a move", () => {
   });
 });
 
-/** Changes a database from another process: what calls it does not wait. */
+/** Changes a database from another process; the caller does not wait. */
 const changeScript = `
   const pg = require("pg");
   const client = new pg.Client({ connectionString: process.env.URL });

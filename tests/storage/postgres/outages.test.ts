@@ -19,7 +19,7 @@ import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-/** A message of PostgreSQL that refuses a connection. */
+/** A PostgreSQL message that refuses a connection. */
 function refusal(code: string): Buffer {
   const fields = Buffer.from(`SFATAL\0C${code}\0Mrefused\0\0`);
   const head = Buffer.alloc(5);
@@ -55,7 +55,7 @@ describe("a PostgreSQL that refuses", () => {
 
 /** How many statements wait for a lock in the database of `client`. */
 async function waitingFor(client: pg.Client): Promise<number> {
-  // Within a transaction PostgreSQL shows what it has shown before.
+  // Within a transaction PostgreSQL shows the same snapshot again.
   await client.query("SELECT pg_stat_clear_snapshot()");
   const { rowCount } = await client.query(
     "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
@@ -112,8 +112,8 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
   });
   afterEach(() => proxy.close());
 
-  it("that stays open and says nothing more costs one statement, and the next one has another", async () => {
-    // Enough to connect, and not for an answer.
+  it("that stays open without answering fails one statement, and the next one uses a new connection", async () => {
+    // Long enough to connect, and too short for an answer.
     faults.push({ kind: "half-open", after: 700 });
     const database = new PostgresDatabase(proxied, { patience: 1_000 });
     const long = database.rows("SELECT repeat('x', 5000) AS text");
@@ -122,7 +122,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await database.close();
   });
 
-  it("that stays open in a transaction takes it back whole", async () => {
+  it("that stops answering in a transaction rolls it back completely", async () => {
     const database = new PostgresDatabase(proxied, { patience: 1_000 });
     await database.change("CREATE TABLE notes (text text)");
     proxy.cut();
@@ -136,7 +136,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await database.close();
   });
 
-  it("that is given up while a write of a run is under way leaves that write there once", async () => {
+  it("that is given up during a write of a run leaves that write there once", async () => {
     const storage = await createPostgresStorage(proxied);
     await storage.sessions.create(sessionRecord("s1"));
     await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
@@ -146,7 +146,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await withClient(url, async (client) => {
       await client.query("BEGIN; SELECT FROM runs FOR UPDATE");
       const writing = stream.write({ events: [event], usage: [] });
-      // The first try, which nobody reads any more, and the next one.
+      // The first attempt, whose answer is never read, and the retry.
       await expect.poll(() => waitingFor(client)).toBeGreaterThan(1);
       await client.query("COMMIT");
       await writing;
@@ -156,7 +156,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await storage.close();
   });
 
-  it("that cannot be made is waited for within a run, until the run is stopped, and not beside it", async () => {
+  it("that cannot be made is retried within a run until the run is stopped, and not elsewhere", async () => {
     const storage = await createPostgresStorage(proxied);
     await storage.sessions.create(sessionRecord("s1"));
     const [going, stopped] = [new AbortController(), new AbortController()];
@@ -173,7 +173,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     await storage.close();
   });
 
-  it("that cannot be made answers 503 with Retry-After while it lasts, and the server goes on afterwards", async () => {
+  it("that cannot be made is answered with 503 and Retry-After, and the server goes on afterwards", async () => {
     const served = await startTestServer({ database: proxied });
     try {
       const { thread_id } = await served.client.threads.create();
@@ -228,7 +228,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     const of = { session_id: "s1", run_id: "r1", attempt: 1 };
     const begin = () => storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
 
-    it.each(reads)("has %s read again by a run", async (_what, read) => {
+    it.each(reads)("has a run read %s again", async (_what, read) => {
       await begin();
       const known = await read(storage);
       const going = new AbortController();
@@ -236,34 +236,34 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
       expect(found).toEqual(known);
     });
 
-    it("leaves an item of a run's store that is there", async () => {
+    it("stores an item of a run's store once", async () => {
       const put = () => storage.items.change("ada", [{ namespace: ["a"], key: "k", value: { one: 1 } }]);
       const going = new AbortController();
       await cutDuring("LOCK TABLE store_items", () => withinRun.run(going.signal, put));
       expect(await storage.items.get("ada", ["a"], "k")).toMatchObject({ value: { one: 1 } });
     });
 
-    it("leaves an admission that is there once, and is the caller's to perform", async () => {
+    it("admits a run once, and lets the caller perform it", async () => {
       const { run: admitted, taken } = await cutDuring(session, begin);
       expect(admitted).toEqual(runRecord("r1", "s1"));
       expect(taken).toEqual(await storage.runs.get("r1"));
       expect(await storage.runs.list("s1", { limit: 10, offset: 0 })).toHaveLength(1);
     });
 
-    it.each([false, true])("leaves a claim that is the caller's, in its first attempt; slow: %s", async (isSlow) => {
+    it.each([false, true])("gives the claimed run to the caller, in its first attempt; slow: %s", async (isSlow) => {
       await storage.runs.admit(runRecord("r1", "s1"));
       const claimed = await cutDuring(session, () => storage.runs.claim("s1"), isSlow);
       expect(claimed).toMatchObject({ run_id: "r1", attempt: 1 });
       expect(await storage.runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 1 });
     });
 
-    it.each([false, true])("leaves a next attempt that is counted once; slow: %s", async (isSlow) => {
+    it.each([false, true])("counts the next attempt once; slow: %s", async (isSlow) => {
       await begin();
       const reclaimed = await cutDuring(run, () => storage.runs.reclaim("r1"), isSlow);
       expect(reclaimed).toMatchObject({ attempt: 2, crashes: 1 });
     });
 
-    it("leaves an end that is told to who has written it, with one webhook", async () => {
+    it("ends the run once, for the caller that wrote the end, with one webhook", async () => {
       await begin();
       const webhook = { url: "/told", host: "", body: "{}" };
       const outcome = { status: "success", session_status: "idle", interrupts: {}, webhook } as const;
@@ -273,7 +273,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
       expect(await storage.attempt(of).finish(outcome)).toBeUndefined();
     });
 
-    it("leaves a call that may begin, once", async () => {
+    it("starts a call once", async () => {
       await begin();
       const { ledger } = storage.attempt(of);
       const call = { session_id: "s1", run_id: "r1", tool_call_id: "c1", tool: "t", effect: "unsafe" } as const;
@@ -283,7 +283,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
       expect(await ledger.start(call)).toEqual({ kind: "finished", result: "done" });
     });
 
-    it("leaves an operation that is recorded with its bytes", async () => {
+    it("records an operation with its bytes", async () => {
       await begin();
       const begun = operation("o1", { run_id: "r1" });
       const { operations } = storage.attempt(of);

@@ -5,7 +5,7 @@ import { startPooler } from "../../support/processes/pooler.ts";
 import { startPostgres, type TestPostgres, withClient } from "../../support/processes/postgres.ts";
 import { startTestServer } from "../../support/test-server.ts";
 
-// Where all tests of a file are skipped, nothing is called after them: without a pooler no server is started.
+// If all tests of a file are skipped, `afterAll` is not called: without a pooler no server is started.
 let server: TestPostgres | undefined;
 const pooler = await startPooler(async () => {
   server = await startPostgres();
@@ -29,12 +29,12 @@ describe.skipIf(pooler === undefined)("PostgreSQL behind PgBouncer in transactio
     return await createPostgresStorage(url);
   });
 
-  it("does not keep a statement in a connection, nor a setting", async () => {
+  it("keeps neither prepared statements nor settings in a connection", async () => {
     const database = await newDatabase();
     const served = await startTestServer({ database });
     try {
       const { thread_id } = await served.client.threads.create();
-      // More often than a statement is sent before it is prepared, where no pooler stands in between.
+      // More often than a statement is sent before it is prepared without a pooler.
       for (let times = 0; times < 8; times += 1) {
         await served.client.runs.wait(thread_id, "counter", { input: { value: 1 } });
       }

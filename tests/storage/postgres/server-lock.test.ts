@@ -25,7 +25,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     for (const storage of open.splice(0)) await storage.close().catch(() => undefined);
   });
 
-  it("has one lock for all its servers, which the last one gives back", async () => {
+  it("has one lock for all its servers, which the last one releases", async () => {
     const [first, second] = [await start(), await start()];
     const locks = "SELECT holder, until > now() AS is_held FROM server_lock";
     expect(await query(locks)).toEqual([{ holder: "servers", is_held: true }]);
@@ -35,7 +35,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     expect(await query(locks)).toEqual([]);
   });
 
-  it("is taken at once from a process of this machine that was killed", async () => {
+  it("is taken over at once from a killed process of this machine", async () => {
     await (await start()).close();
     const { pid } = spawnSync("true");
     await query(`INSERT INTO server_lock (holder, host, process, until)
@@ -44,7 +44,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     expect(await query("SELECT holder = 'killed' AS is_old FROM server_lock")).toEqual([{ is_old: false }]);
   });
 
-  it("is taken from a machine that is silent, and not from one that still speaks", async () => {
+  it("is taken over from another machine whose heartbeats have stopped, and not while they go on", async () => {
     await (await start()).close();
     const former = (until: string) =>
       query(
@@ -54,7 +54,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await (await start()).close();
     await former("1 hour");
     const refused = start();
-    // The other one's beats, one after the other.
+    // The heartbeats of the other server.
     let isOver = false;
     const beating = (async () => {
       while (!isOver) await query("UPDATE server_lock SET until = until + interval '1 second'");
@@ -70,7 +70,7 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     }
   });
 
-  it("that was taken over takes nothing more from the server that had it", async () => {
+  it("that was taken over refuses the writes of the server that had it", async () => {
     const first = await start();
     await query("UPDATE server_lock SET holder = 'other'");
     await expect

@@ -11,7 +11,7 @@ import { startPostgres } from "../../support/processes/postgres.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-/** The statements that clients have sent since the last call, by how they begin; without the beats of the server. */
+/** The statements that clients have sent since the last call, by how they begin; without the server's heartbeats. */
 function countStatements(): () => string[] {
   const query = vi.spyOn(pg.Client.prototype, "query");
   return () => {
@@ -27,11 +27,11 @@ function countStatements(): () => string[] {
   };
 }
 
-// These only ever go down; they were 15, 14 and more than twice as many, then 7, 7 and 60.
+// These limits only ever go down; they were 15, 14 and more than twice as many, then 7, 7 and 60.
 const mostOfNew = 5;
 const mostOfKnown = 5;
 const mostOfAgent = 50;
-// A state is read, and written in two statements.
+// A state is read in one statement, and written in two.
 const mostOfCopy = { state: 3, rest: 10 };
 
 describe.skipIf(server === undefined)("the statements of a run, each of which is a round trip to PostgreSQL", () => {
@@ -68,7 +68,7 @@ describe.skipIf(server === undefined)("the statements of a run, each of which is
     const { threads, runs } = served.client;
     const add = (threadId: string) => runs.wait(threadId, "counter", { input: { value: 1 } });
     const { thread_id: known } = await threads.create();
-    // Keys of rows come in blocks; the first run takes one.
+    // Row keys are reserved in blocks; the first run reserves one.
     expect(await add(known)).toMatchObject({ value: 2 });
     const ofNew = await fewest(mostOfNew, async () => {
       const { thread_id } = await threads.create();
@@ -106,7 +106,7 @@ describe.skipIf(server === undefined)("the statements of a run, each of which is
     expect(ofAgent.length, ofAgent.join("\n")).toBeLessThanOrEqual(mostOfAgent);
   });
 
-  it("of a copy are three a state, beside other servers too", async () => {
+  it("of a copy are three for each state, also beside other servers", async () => {
     const database = (await server?.create()) ?? "";
     const [served, other] = [await startTestServer({ database }), await startTestServer({ database })];
     close.push(

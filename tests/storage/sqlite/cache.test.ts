@@ -6,7 +6,7 @@ import type { Snapshot } from "@millrace/engine/storage/checkpoints/snapshot";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A stored state that is nothing but as long as it says. */
+/** A stored state that only has the given size. */
 const snapshot = (size: number): Snapshot => ({
   key: 0,
   id: "1",
@@ -26,7 +26,7 @@ const names = ["a", "b", "c", "d"];
 const fill = (cache: ThreadCache): void => names.forEach((name, at) => void cache.add(new ThreadItems(at, name)));
 const held = (cache: ThreadCache): string[] => names.filter((name) => cache.get(name) !== undefined);
 
-test("the threads used last stay, as many as are allowed (SESS-17)", () => {
+test("the cache keeps the most recently used threads up to its limit (SESS-17)", () => {
   const cache = new ThreadCache({ threads: 2, seconds: 300 });
   fill(cache);
   expect(held(cache)).toEqual(["c", "d"]);
@@ -35,7 +35,7 @@ test("the threads used last stay, as many as are allowed (SESS-17)", () => {
   expect(held(cache)).toEqual(["a", "c"]);
 });
 
-test("a thread that nobody has used for so long goes when the next one is used", () => {
+test("the cache evicts a thread that was unused for too long when another one is used", () => {
   const cache = new ThreadCache({ threads: 10, seconds: 300 });
   fill(cache);
   vi.setSystemTime(Date.now() + 200_000);
@@ -45,7 +45,7 @@ test("a thread that nobody has used for so long goes when the next one is used",
   expect(held(cache)).toEqual(["b", "d"]);
 });
 
-test("threads go that were used longest ago when together they hold more than 48 million characters (SESS-21)", () => {
+test("the cache evicts the least recently used threads above 48 million characters (SESS-21)", () => {
   const cache = new ThreadCache({ threads: 10, seconds: 300 });
   const million = 1024 * 1024;
   const hold = (name: string, size: number): void => {
@@ -56,7 +56,7 @@ test("threads go that were used longest ago when together they hold more than 48
   expect(held(cache)).toEqual(["a", "b", "c", "d"]);
   hold("d", 20 * million);
   expect(held(cache)).toEqual(["b", "c", "d"]);
-  // One that is larger alone stays while it is in use.
+  // A single thread above the limit stays while it is in use.
   hold("d", 60 * million);
   expect(held(cache)).toEqual(["d"]);
 });

@@ -47,7 +47,7 @@ async function listed(saver: MillraceSaver, before?: CheckpointTuple): Promise<C
 
 const idOf = (place: CheckpointTuple["config"] | undefined): unknown => place?.configurable?.["checkpoint_id"];
 
-describe("a session that goes on when the machine's clock was set back (reliability T3)", () => {
+describe("a session that continues after the machine's clock was set back (reliability T3)", () => {
   const all = ["one", "to one", "two", "to two", "three", "to three"];
   beforeEach(async () => {
     await say("one");
@@ -56,12 +56,12 @@ describe("a session that goes on when the machine's clock was set back (reliabil
     await say("three");
   });
 
-  it("knows everything that was said, also after a restart", async () => {
+  it("has all messages, also after a restart", async () => {
     expect(wordsIn(await opened.saver.getTuple(config))).toEqual(all);
     expect(wordsIn(await cold().getTuple(config))).toEqual(all);
   });
 
-  it("lists its states newest first, each before the one that it goes on from, and in pages", async () => {
+  it("lists its states newest first, each before its parent, and in pages", async () => {
     const states = await listed(cold());
     expect(wordsIn(states[0])).toEqual(all);
     expect(states.slice(1).map((state) => idOf(state.config))).toEqual(
@@ -74,14 +74,14 @@ describe("a session that goes on when the machine's clock was set back (reliabil
     }
   });
 
-  it("keeps the newest state when the others are removed", async () => {
+  it("keeps the newest state when the others are deleted", async () => {
     await opened.saver.prune("t", { keepLatest: 1 });
     expect(wordsIn(await cold().getTuple(config))).toEqual(all);
     expect(await listed(cold())).toHaveLength(1);
   });
 });
 
-it("leaves threads alone in which time has gone on", async () => {
+it("leaves threads alone whose clock was never set back", async () => {
   await say("one");
   vi.setSystemTime(Date.now() + hour);
   await say("two");

@@ -9,15 +9,15 @@ import { projectFolder } from "../../support/source-files.ts";
 import { damages } from "./damages.ts";
 import { contentOf } from "./checkpoints/history.ts";
 
-/** How many damaged copies are opened; the long form has the 200 of D3 in reliability.md. */
+/** How many damaged copies are opened; the long form opens the 200 of D3 in reliability.md. */
 const mutants = Number(process.env["MUTANTS"] ?? 60);
 const seed = Number(process.env["SEED"] ?? Date.now() % 100_000);
 
 let folder = "";
-/** Two databases with the same content: one closed in order, one whose process was killed. */
+/** Two databases with the same content: one closed properly, one whose process was killed. */
 const originals = { closed: "", killed: "", other: "" };
 
-/** Fills a database in a process of its own, which closes it or kills itself. */
+/** Fills a database in another process, which closes it or kills itself. */
 function fill(name: string, end: "close" | "kill", turns: number): string {
   const place = join(folder, name);
   mkdirSync(place);
@@ -45,7 +45,7 @@ function randoms(start: number): (limit: number) => number {
   };
 }
 
-/** Opens a copy and reads everything: its content, or the typed error that was met. */
+/** Opens a copy and reads everything: returns its content, or the typed error. */
 async function look(place: string): Promise<{ content?: unknown; code?: string }> {
   try {
     const storage = createSqliteStorage(join(place, "m.db"));
@@ -70,7 +70,7 @@ function copyOf(original: string, name: string): string {
 }
 
 describe("a damaged database", () => {
-  it("is the same as before when it is not damaged", async () => {
+  it("has all its content when it is not damaged", async () => {
     const closed = await look(copyOf(originals.closed, "sound-closed"));
     const killed = await look(copyOf(originals.killed, "sound-killed"));
     expect(closed.content).toMatchObject([{ messages: { length: 24 } }, { messages: { length: 24 } }]);

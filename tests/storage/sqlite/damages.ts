@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 
-/** A whole number from 0 up to, and without, the limit. */
+/** A whole number from 0 up to the limit, which is excluded. */
 type Below = (limit: number) => number;
 
 function flip(file: string, random: Below, within = Infinity): string {
@@ -20,7 +20,7 @@ function cut(file: string, random: Below): string {
   return `${left} of ${size} bytes left`;
 }
 
-/** Exchanges a page for another one of the same file: every page is sound, the whole is not. */
+/** Replaces a page by another one of the same file: every page is valid, the file is not. */
 function exchange(file: string, random: Below): string {
   const bytes = readFileSync(file);
   const pages = Math.floor(bytes.length / 8192);
@@ -30,14 +30,14 @@ function exchange(file: string, random: Below): string {
   return `page ${from} over page ${to}`;
 }
 
-/** What a damage may use. */
+/** The inputs of a damage. */
 interface DamageTools {
   random: Below;
   /** A database with other content. */
   other: string;
 }
 
-/** The ways to damage a database file that nobody has open, by name; each tells what it did. */
+/** The ways to damage a closed database file, by name; each returns a description. */
 export const damages: Record<string, (file: string, tools: DamageTools) => string> = {
   "bytes flipped": (file, { random }) => flip(file, random),
   "its header flipped": (file, { random }) => flip(file, random, 100),

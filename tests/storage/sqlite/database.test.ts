@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("opening", () => {
-  test("makes the folder, and a file in WAL mode with foreign keys", () => {
+  test("creates the folder, and a file in WAL mode with foreign keys", () => {
     const database = openDatabase(path);
     expect(database.raw.pragma("journal_mode", { simple: true })).toBe("wal");
     expect(database.raw.pragma("foreign_keys", { simple: true })).toBe(1);
@@ -30,7 +30,7 @@ describe("opening", () => {
     database.close();
   });
 
-  test("gives back what the log took while another program was reading", () => {
+  test("truncates the WAL that grew while another program was reading", () => {
     const megabyte = 1024 * 1024;
     const database = openDatabase(path);
     database.raw.exec("CREATE TABLE pieces (data BLOB)");
@@ -41,14 +41,14 @@ describe("opening", () => {
     for (let piece = 0; piece < 40; piece += 1) write.run(Buffer.alloc(2 * megabyte));
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(80 * megabyte);
     reader.close();
-    // The first write finds the log needed no more, the second begins it anew.
+    // The first write finds the WAL checkpointed, the second restarts it.
     write.run(Buffer.alloc(1));
     write.run(Buffer.alloc(1));
     expect(statSync(`${path}-wal`).size).toBeLessThanOrEqual(64 * megabyte);
     database.close();
   });
 
-  test("refuses a file that is no database and leaves it as it is", () => {
+  test("refuses a file that is no database and leaves it unchanged", () => {
     const file = join(folder, "notes.txt");
     writeFileSync(file, "these are notes, and long enough to be read as a header ".repeat(20));
     const before = readFileSync(file);
@@ -58,7 +58,7 @@ describe("opening", () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
-  test("refuses a folder and a path through a file", () => {
+  test("refuses a folder, and a path through a file", () => {
     writeFileSync(join(folder, "file"), "");
     expect(() => openDatabase(folder)).toThrow(expect.objectContaining({ code: "storage_io" }));
     expect(() => openDatabase(join(folder, "file", "test.db"))).toThrow(
@@ -66,7 +66,7 @@ describe("opening", () => {
     );
   });
 
-  test("names what failed, and leaves other errors alone", () => {
+  test("gives errors of SQLite a code, and leaves others unchanged", () => {
     const codes = {
       SQLITE_FULL: "storage_full",
       SQLITE_READONLY_DBMOVED: "storage_readonly",
@@ -107,7 +107,7 @@ describe("migrations", () => {
     database.close();
   });
 
-  test("leave nothing of one that fails", () => {
+  test("roll back one that fails", () => {
     const database = openDatabase(path);
     const broken = {
       id: 1,
@@ -119,7 +119,7 @@ describe("migrations", () => {
     database.close();
   });
 
-  test("refuse a database of a newer program and leave it as it is", () => {
+  test("refuse a database of a later version and leave it unchanged", () => {
     const database = openDatabase(path);
     migrate(database, migrations);
     database.raw.prepare("INSERT INTO migrations VALUES (999, 'later', '2030-01-01')").run();
@@ -134,7 +134,7 @@ describe("migrations", () => {
   });
 });
 
-describe("work in groups", () => {
+describe("a group commit", () => {
   let database: Database;
   let commits: GroupCommit;
   const add = (id: number) => () =>
@@ -148,12 +148,12 @@ describe("work in groups", () => {
   });
   afterEach(() => database.close());
 
-  test("gives each its own result", async () => {
+  test("gives each piece of work its own result", async () => {
     expect(await Promise.all([1, 2, 3].map((id) => commits.durably(add(id))))).toEqual([1, 2, 3]);
     expect(ids()).toEqual([1, 2, 3]);
   });
 
-  test("fails only what failed, and takes back only its changes", async () => {
+  test("fails only what failed, and rolls back only its changes", async () => {
     const results = await Promise.allSettled([
       commits.durably(add(1)),
       commits.durably(() => {
@@ -167,7 +167,7 @@ describe("work in groups", () => {
     expect(ids()).toEqual([1, 3]);
   });
 
-  test("is one transaction, synced, and ends without sync", async () => {
+  test("is one transaction with full sync, which is reset afterwards", async () => {
     const levels: unknown[] = [];
     const look = () => levels.push([database.raw.inTransaction, database.raw.pragma("synchronous", { simple: true })]);
     await Promise.all([commits.durably(look), commits.durably(look)]);
@@ -179,7 +179,7 @@ describe("work in groups", () => {
     ]);
   });
 
-  test("waits, without blocking, while another process writes", async () => {
+  test("waits without blocking while another process writes", async () => {
     const other = new BetterSqlite3(path);
     other.exec("BEGIN IMMEDIATE");
     const written = commits.durably(add(7));
@@ -190,7 +190,7 @@ describe("work in groups", () => {
     expect([await written, await kept]).toEqual([7, 8]);
   });
 
-  /** The turn of the event loop in which each piece of work is told its end. */
+  /** The turn of the event loop in which each piece of work is resolved. */
   async function turnsOf(work: readonly Promise<unknown>[], begin: () => void): Promise<number[]> {
     let turn = 0;
     let open = true;
@@ -205,7 +205,7 @@ describe("work in groups", () => {
     return turns;
   }
 
-  test("lets the event loop turn between the ends of what shared a commit", async () => {
+  test("yields to the event loop between the results of one commit", async () => {
     const turns = await turnsOf(
       [1, 2, 3].map((id) => commits.durably(add(id))),
       () => undefined,
@@ -213,7 +213,7 @@ describe("work in groups", () => {
     expect(new Set(turns).size).toBe(3);
   });
 
-  test("lets the event loop turn between the ends of what waited for one lock", async () => {
+  test("yields to the event loop between the results of what waited for one lock", async () => {
     const other = new BetterSqlite3(path);
     other.exec("BEGIN IMMEDIATE");
     const waiting = [1, 2, 3].map((id) => commits.transaction(add(id)));
@@ -221,7 +221,7 @@ describe("work in groups", () => {
     expect(new Set(turns).size).toBe(3);
   });
 
-  test("tells memory when a transaction was taken back, and only then", () => {
+  test("notifies the cache when a transaction was rolled back, and only then", () => {
     const undone: string[] = [];
     database.transaction(() => database.onRollback(() => undone.push("kept")));
     const inner = (): void =>
@@ -237,7 +237,7 @@ describe("work in groups", () => {
     expect(undone).toEqual(["inner"]);
   });
 
-  test("a wait for the lock ends at a stop", async () => {
+  test("stops waiting for the lock when it is aborted", async () => {
     const other = new BetterSqlite3(path);
     other.exec("BEGIN IMMEDIATE");
     const stop = new AbortController();

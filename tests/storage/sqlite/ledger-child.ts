@@ -1,7 +1,7 @@
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 
-/** A process that is killed in the middle of three tool calls. Says `ready` once they are begun. */
+/** A process that is killed in the middle of three tool calls. It prints `ready` once they are started. */
 const storage = createSqliteStorage(process.argv[2] ?? "");
 await storage.sessions.create(sessionRecord("s1"));
 await storage.runs.admit(runRecord("r1", "s1"));

@@ -15,7 +15,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("a second server on the same database is refused, and may have it after the first has closed", async () => {
+test("a second server on the same database is refused until the first has closed", async () => {
   const path = join(folder, "millrace.db");
   const first = createSqliteStorage(path);
   expect(() => createSqliteStorage(path)).toThrow(expect.objectContaining({ code: "conflict" }));
@@ -38,7 +38,7 @@ test("a killed process leaves no lock behind", async () => {
   await createSqliteStorage(path).close();
 });
 
-test("a start that fails leaves no lock file, one that is refused leaves that of the other server", async () => {
+test("a failed start leaves no lock file, a refused one leaves that of the other server", async () => {
   const path = join(folder, "millrace.db");
   await writeFile(path, "this is a text, and a long one, not a database".repeat(100));
   expect(() => createSqliteStorage(path)).toThrow(expect.objectContaining({ code: "storage_corrupt" }));
@@ -51,14 +51,14 @@ test("a start that fails leaves no lock file, one that is refused leaves that of
   expect(await readdir(folder)).toEqual(["millrace.db"]);
 });
 
-test("a lock whose file was removed is not taken for that of the file that came after", () => {
+test("a lock whose file was deleted is not mistaken for that of a later file", () => {
   const path = join(folder, "millrace.db");
   for (let round = 0; round < 20; round += 1) {
     const first = lockDatabase(path);
     first.release();
     const second = lockDatabase(path);
     expect(() => lockDatabase(path)).toThrow(expect.objectContaining({ code: "conflict" }));
-    // A second release of the first must not take the file of the second away.
+    // A second release of the first must not delete the file of the second.
     first.release();
     expect(() => lockDatabase(path)).toThrow(expect.objectContaining({ code: "conflict" }));
     second.release();

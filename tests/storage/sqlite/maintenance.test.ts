@@ -48,7 +48,7 @@ function maintain(...parameters: string[]) {
 }
 
 describe("a backup", () => {
-  it("holds everything, in one file, and restores it", async () => {
+  it("contains everything in one file, and can be restored", async () => {
     const before = await within(async (storage) => {
       await writeHistory(storage, 3);
       return await contentOf(storage);
@@ -69,7 +69,7 @@ describe("a backup", () => {
     expect(checkWhole(kept ?? "")).toMatchObject({ sessions: 0 });
   });
 
-  it("made while runs write is one sound moment of it, whose runs go on", async () => {
+  it("made while runs write is consistent, and its runs can continue", async () => {
     const bench = openStorageBench(path);
     const rounds = 3;
     const files = Array.from({ length: rounds }, (_, round) => join(folder, `round-${round}.db`));
@@ -102,7 +102,7 @@ describe("a backup", () => {
     }
   });
 
-  it("never replaces a file, and is not made of what is no database of ours", async () => {
+  it("never overwrites a file, and refuses a file that is not our database", async () => {
     await within((storage) => writeHistory(storage, 1));
     const file = join(folder, "taken");
     writeFileSync(file, "mine");
@@ -153,7 +153,7 @@ describe("a restore changes nothing", () => {
 });
 
 describe("pruning", () => {
-  it("keeps conversations with their last state, and makes the file smaller", async () => {
+  it("keeps conversations with their latest state, and makes the file smaller", async () => {
     const before = await within(async (storage) => {
       await writeHistory(storage, 60);
       return await contentOf(storage);
@@ -164,7 +164,7 @@ describe("pruning", () => {
     expect(await within(contentOf)).toEqual(before);
   });
 
-  it("deletes sessions nobody touched for so long, and no others", async () => {
+  it("deletes sessions that were unused for the given time, and no others", async () => {
     const ids = await within(async (storage) => {
       await writeHistory(storage, 40);
       const { sessions } = await storage.sessions.search({ limit: 9, offset: 0 });
@@ -182,8 +182,8 @@ describe("pruning", () => {
   });
 });
 
-describe("by command", () => {
-  it("saves, verifies, restores and prunes, and says what it did", async () => {
+describe("the command line", () => {
+  it("backs up, verifies, restores and prunes, and reports what it did", async () => {
     await within((storage) => writeHistory(storage, 2));
     const file = join(folder, "saved.db");
     expect(maintain("backup", file)).toMatchObject({
@@ -204,17 +204,17 @@ describe("by command", () => {
     });
   });
 
-  it("saves into a folder that is not there yet, and restores into an empty data folder that is not there either", async () => {
+  it("backs up into a folder that does not exist, and restores into a data folder that does not exist", async () => {
     await within((storage) => writeHistory(storage, 2));
     const before = await within(contentOf);
-    // As docs/operate/operations.md writes it.
+    // As described in docs/operate/operations.md.
     expect(maintain("backup", "backups/monday.db")).toMatchObject({ status: 0, stderr: "" });
     path = join(folder, "new machine", "data", "millrace.db");
     await restoreDatabase(join(folder, "backups/monday.db"), path);
     expect(await within(contentOf)).toEqual(before);
   });
 
-  it("says where it looked, and how to make it look elsewhere", () => {
+  it("names the folder it has looked in, and how to choose another", () => {
     expect(maintain("backup", "backups/monday.db")).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/There is no file .*millrace\.db\. .*MILLRACE_DATA_DIR/u),
@@ -233,7 +233,7 @@ describe("by command", () => {
     expect(maintain(...parameters)).toMatchObject({ status, stdout: "", stderr: expect.stringContaining(reason) });
   });
 
-  it("tells of damage", async () => {
+  it("reports damage", async () => {
     await within((storage) => writeHistory(storage, 2));
     const raw = new BetterSqlite3(path);
     raw.exec("UPDATE checkpoint_rows SET crc = crc + 1 WHERE data IS NOT NULL");

@@ -23,7 +23,7 @@ describe("the SQLite file", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Looks into the file beside the open storage. */
+  /** Reads the file beside the open storage. */
   function query(sql: string): unknown[] {
     const database = new BetterSqlite3(path, { readonly: true });
     try {
@@ -33,7 +33,7 @@ describe("the SQLite file", () => {
     }
   }
 
-  it("remembers what was begun and what ended when the process is killed in the middle of tool calls", async () => {
+  it("knows which calls were started and ended when the process is killed in the middle of tool calls", async () => {
     const child = spawn(process.execPath, [join(import.meta.dirname, "ledger-child.ts"), path], {
       stdio: ["pipe", "pipe", "inherit"],
     });
@@ -56,7 +56,7 @@ describe("the SQLite file", () => {
     }
   });
 
-  it("compiles each statement once, whatever values it is given", async () => {
+  it("compiles each statement once, whatever its parameters", async () => {
     const storage = createSqliteStorage(path);
     const walk = async (name: string): Promise<void> => {
       await storage.sessions.create(sessionRecord(name));
@@ -66,7 +66,7 @@ describe("the SQLite file", () => {
       await graph.invoke({ left: 3 }, { configurable: { thread_id: name, run_id: `${name}-run` }, durability: "sync" });
       await storage.runs.get(`${name}-run`);
     };
-    // better-sqlite3 makes a function for the rows of a statement each time that SQLite has compiled it.
+    // better-sqlite3 makes a function for the rows of a statement each time SQLite has compiled it.
     const compiled = vi.fn<FunctionConstructor>(Function);
     try {
       vi.stubGlobal("Function", compiled);
@@ -141,7 +141,7 @@ describe("the SQLite file", () => {
     }
   });
 
-  it("names what cannot be read when a row was changed from outside", async () => {
+  it("reports which row cannot be read when it was changed from outside", async () => {
     const storage = createSqliteStorage(path);
     try {
       await storage.sessions.create(sessionRecord("s1"));

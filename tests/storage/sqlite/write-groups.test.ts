@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { WriteGroups } from "@millrace/engine/storage/checkpoints/saver";
 
-/** Groups that note what each transaction held. */
+/** Groups that record what each transaction contained. */
 function openGroups(): { groups: WriteGroups; transactions: string[][]; note: (name: string) => () => void } {
   const transactions: string[][] = [];
   const groups = new WriteGroups(async (work) => {
@@ -12,7 +12,7 @@ function openGroups(): { groups: WriteGroups; transactions: string[][]; note: (n
   return { groups, transactions, note: (name) => () => void transactions.at(-1)?.push(name) };
 }
 
-test("a checkpoint takes the writes before it into its transaction, in their order", async () => {
+test("a checkpoint commits the writes before it in its transaction, in order", async () => {
   const { groups, transactions, note } = openGroups();
   await Promise.all([
     groups.write(note("first"), "soon"),
@@ -22,7 +22,7 @@ test("a checkpoint takes the writes before it into its transaction, in their ord
   expect(transactions).toEqual([["first", "second", "checkpoint"]]);
 });
 
-test("writes that no checkpoint follows are written in the next turn of the event loop", async () => {
+test("writes without a following checkpoint are committed in the next turn of the event loop", async () => {
   const { groups, transactions, note } = openGroups();
   const written = groups.write(note("alone"), "soon");
   await Promise.resolve();
@@ -32,7 +32,7 @@ test("writes that no checkpoint follows are written in the next turn of the even
   expect(transactions).toEqual([["alone"]]);
 });
 
-test("what comes after a checkpoint is a group of its own, and each is written once", async () => {
+test("writes after a checkpoint form a new group, and each is written once", async () => {
   const { groups, transactions, note } = openGroups();
   await Promise.all([
     groups.write(note("one"), "now"),
@@ -43,7 +43,7 @@ test("what comes after a checkpoint is a group of its own, and each is written o
   expect(transactions).toEqual([["one"], ["two", "three"]]);
 });
 
-test("an input goes with the state after the first step, and nobody waits for it", async () => {
+test("an input is written with the state after the first step, and its caller does not wait", async () => {
   const { groups, transactions, note } = openGroups();
   await groups.write(note("input"), "input");
   await groups.write(note("checkpoint"), "now");
@@ -53,7 +53,7 @@ test("an input goes with the state after the first step, and nobody waits for it
   expect(transactions).toEqual([["input", "checkpoint"], ["of a graph inside"]]);
 });
 
-test("where an input cannot be written, nothing that comes after it is", async () => {
+test("when an input cannot be written, nothing after it is written", async () => {
   const { groups, transactions, note } = openGroups();
   const broken = (): void => {
     throw new Error("broken");
@@ -64,7 +64,7 @@ test("where an input cannot be written, nothing that comes after it is", async (
   expect(transactions).toEqual([[]]);
 });
 
-test("a failure is that of all in its group, and of no other", async () => {
+test("a failure rejects all writes of its group, and no others", async () => {
   const { groups, note } = openGroups();
   const broken = (): void => {
     throw new Error("broken");
@@ -77,7 +77,7 @@ test("a failure is that of all in its group, and of no other", async () => {
   expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
 });
 
-test("what comes while a write is under way goes together, and apart where some of it cannot be written", async () => {
+test("writes that arrive during another one are grouped, and written one by one when the group fails", async () => {
   const { groups, transactions, note } = openGroups();
   const broken = (): void => {
     throw new Error("broken");

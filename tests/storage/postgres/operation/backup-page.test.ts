@@ -13,7 +13,7 @@ const page = readFileSync(join(projectFolder, "docs/operate/outgrowing-one-file.
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-/** The version of the programs that are installed here, and of the server: a dump needs no older program. */
+/** The version of the programs that are installed here, and of the server: pg_dump must not be older. */
 const installed = Number(/\d+/u.exec(spawnSync("pg_dump", ["--version"], { encoding: "utf8" }).stdout ?? "")?.[0] ?? 0);
 const url = (await server?.create()) ?? "";
 const version =
@@ -25,7 +25,7 @@ const version =
       });
 
 describe.skipIf(server === undefined || installed < version)("docs/operate/outgrowing-one-file.md", () => {
-  it("makes a backup and puts it into a new database, which verify finds sound and a server reads", async () => {
+  it("describes a backup and a restore into a new database, which verify accepts and a server reads", async () => {
     const storage = await createPostgresStorage(url);
     await storage.sessions.create(sessionRecord("s1"));
     await storage.runs.admit(runRecord("r1", "s1"));

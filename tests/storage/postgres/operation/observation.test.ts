@@ -22,7 +22,7 @@ function valueOf(metrics: string, series: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(series.length));
 }
 
-describe.skipIf(server === undefined)("of a database in PostgreSQL an operator", () => {
+describe.skipIf(server === undefined)("with a database in PostgreSQL an operator", () => {
   let url = "";
   let database: PostgresDatabase;
   beforeEach(async () => {
@@ -31,14 +31,14 @@ describe.skipIf(server === undefined)("of a database in PostgreSQL an operator",
   });
   afterEach(() => database.close());
 
-  it("is told what it is, before and after the first start", async () => {
+  it("sees its address, version and size, before and after the first start", async () => {
     const look = { place: database.place, version: expect.stringMatching(/^\d+\.\d+/u), bytes: expect.any(Number) };
     expect(await inspectPostgres(url)).toEqual({ ...look, hasSchema: false });
     await migrate(database, migrations);
     expect(await inspectPostgres(url)).toEqual({ ...look, hasSchema: true });
   });
 
-  it("is told of a later version, of a move that is not finished, and of rights that are missing, with what to do", async () => {
+  it("reads about a later version, an unfinished move and missing rights, with what to do", async () => {
     const name = `reader_${process.pid}`;
     await database.change(`CREATE ROLE ${name} LOGIN`);
     const ofReader = url.replace("postgres@", `${name}@`);
@@ -64,7 +64,7 @@ describe.skipIf(server === undefined)("of a database in PostgreSQL an operator",
     await expect(inspectPostgres(url)).rejects.toMatchObject({ code: "storage_newer" });
   });
 
-  it("sees its size and its times in the metrics, and is told when it takes no write", async () => {
+  it("sees its size and its times in the metrics, and is warned when it refuses writes", async () => {
     const direct = new URL(url);
     const [folder, port] = [direct.searchParams.get("host"), Number(direct.port || 5432)];
     let isAway = false;
@@ -102,7 +102,7 @@ describe.skipIf(server === undefined)("of a database in PostgreSQL an operator",
     }
   });
 
-  it("is told by the commands for SQLite what takes their place, and by doctor how the database is", () => {
+  it("learns from the commands for SQLite which ones replace them, and from doctor the state of the database", () => {
     const cwd = mkdtempSync(join(tmpdir(), "millrace-observation-"));
     const command = (...words: string[]) =>
       spawnSync(process.execPath, [join(projectFolder, "bin/millrace.cjs"), ...words], {

@@ -10,7 +10,7 @@ import { startPostgres } from "../../../support/processes/postgres.ts";
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-/** What is told of a life of a session, without its dates. */
+/** The changes of a session from its creation to its end, without dates. */
 async function toldOf(storage: Storage): Promise<unknown[]> {
   const told: Change[] = [];
   storage.watch(
@@ -37,8 +37,8 @@ async function toldOf(storage: Storage): Promise<unknown[]> {
   return JSON.parse(text) as unknown[]; // what was told, as a list
 }
 
-describe.skipIf(server === undefined)("the changes that PostgreSQL tells", () => {
-  it("are those of SQLite, in their order", async () => {
+describe.skipIf(server === undefined)("the changes that PostgreSQL reports", () => {
+  it("are those of SQLite, in the same order", async () => {
     const expected = await toldOf(createSqliteStorage(":memory:"));
     expect(expected.length).toBeGreaterThan(15);
     expect(await toldOf(await createPostgresStorage((await server?.create()) ?? ""))).toEqual(expected);

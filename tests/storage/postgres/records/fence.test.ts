@@ -22,7 +22,7 @@ import { startPostgres, withClient } from "../../../support/processes/postgres.t
 const server = await startPostgres();
 afterAll(() => server?.stop());
 
-/** How whoever takes a run up gets hold of it. Without a lock, what the former attempt writes meanwhile is not seen. */
+/** How the next attempt reads the run. Without a lock it misses what the former attempt writes meanwhile. */
 const locked = "SELECT FROM runs FOR UPDATE";
 const unlocked = "SELECT FROM runs";
 
@@ -49,7 +49,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     await database.close();
   });
 
-  it("lets only the attempt at work write", async () => {
+  it("lets only the current attempt write", async () => {
     const ledger = createLedger(database, of);
     expect(await ledger.start({ ...call, tool_call_id: "c1" })).toEqual({ kind: "start" });
     expect(await database.rows("SELECT attempt FROM tool_calls")).toEqual([{ attempt: 1 }]);
@@ -61,7 +61,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     await expect(ledger.finish("s1", "c1", "done")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  /** Whether somebody waits for a lock that `client` holds. */
+  /** Whether another client waits for a lock that `client` holds. */
   async function isWaitedFor(client: pg.Client): Promise<boolean> {
     const sql = "SELECT FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))";
     return (await client.query(sql)).rowCount !== 0;
@@ -121,7 +121,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
       countUpTo: "SELECT count(*) FROM tool_calls WHERE attempt <= $1",
     });
 
-    /** One writer: the attempts of a process have one stream each, over what the process knows of the session. */
+    /** One writer: the attempts of a process share one queue and what the process knows of the session. */
     const checkpoints = () => {
       const threads = new Threads(database);
       const savers = new Map<number, PostgresSaver>();
@@ -154,11 +154,11 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
       expect(fenced.missed).toBe(0);
       await database.change("TRUNCATE tool_calls, checkpoint_threads CASCADE");
       await database.change("UPDATE runs SET attempt = 1, writes = 0");
-      // The control: a taker that reads before it has the row finds less than was written.
+      // The control: a next attempt that reads before it has locked the row finds less than was written.
       expect((await race(unlocked, made())).missed).toBeGreaterThan(0);
     });
 
-    /** Rounds in which a run is ended and taken up at the same time; gives what the two have been told. */
+    /** Rounds in which a run is ended and reclaimed at the same time; returns the two answers. */
     async function endings(take: string): Promise<{ both: number; neither: number; ended: number }> {
       const told = { both: 0, neither: 0, ended: 0 };
       const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
@@ -194,9 +194,9 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
       return told;
     }
 
-    it("the end of a run against whoever takes it up with a lock, and is seen to lose it without", async () => {
+    it("the end of a run against a reclaim with a lock, and does lose it without", async () => {
       expect(await endings(locked)).toMatchObject({ both: 0, neither: 0 });
-      // The control: a taker that reads before it has the row takes up a run that has ended.
+      // The control: a reclaim that reads before it has locked the row takes a run that has ended.
       expect((await endings(unlocked)).both).toBeGreaterThan(0);
     });
   });

@@ -35,8 +35,8 @@ function rowsRead(node: PlanNode): number {
   return below + (name === "runs" || name === "open_runs" ? own : 0);
 }
 
-describe.skipIf(server === undefined)("what is left over", () => {
-  it("is found and taken without a look at the runs that are in others' hands", async () => {
+describe.skipIf(server === undefined)("runs that a stopped server has left over", () => {
+  it("are found and taken without a scan of the runs of other servers", async () => {
     const url = (await server?.create()) ?? "";
     const one = await createPostgresStorage(url, { leaseSeconds: 60 });
     const other = await createPostgresStorage(url, { leaseSeconds: 60 });

@@ -36,7 +36,7 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     return createLedger(database);
   });
 
-  it("keeps every character of a title, also those that PostgreSQL has no text for", async () => {
+  it("stores every character of a title, also those that PostgreSQL cannot store in a text", async () => {
     const tasks = createTaskStore(database);
     const title = "a\0b \ud800 \u{1f600} \\u0000";
     const at = new Date().toISOString();
@@ -55,7 +55,7 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     await expect(refused).rejects.toMatchObject({ code: "invalid_parameter" });
   });
 
-  it("has one current session for each namespace, by owner, and none when it is removed", async () => {
+  it("has one current session for each namespace, by owner, and none when it was deleted", async () => {
     for (const id of ["s1", "s2"]) await addSession(id);
     const namespaces = createNamespaceStore(database);
     expect(await namespaces.get("ada", "work")).toBeUndefined();

@@ -18,7 +18,7 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
   });
   afterEach(() => storage.close());
 
-  it("writes items of one key in the order they come, in one step", async () => {
+  it("applies a batch of changes in order, and completely or not at all", async () => {
     const change = (key: string, value: { n: number } | null) => ({ namespace: ["n"], key, value });
     await storage.items.change("ada", [change("a", { n: 1 }), change("b", { n: 2 }), change("a", null)]);
     await storage.items.change("ada", [change("b", null), change("b", { n: 3 }), change("b", { n: 4 })]);
@@ -29,7 +29,7 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     expect(await storage.items.get("ada", ["n"], "c")).toBeUndefined();
   });
 
-  it("keeps every character of values, names and pieces, also those that PostgreSQL has no text for", async () => {
+  it("stores every character of values, names and chunks, also those that PostgreSQL rejects in a text", async () => {
     const text = "a\0b \ud800 \u{1f600} \\u0000";
     await storage.items.change("ada", [{ namespace: ["n"], key: "k", value: { text } }]);
     expect((await storage.items.get("ada", ["n"], "k"))?.value).toEqual({ text });
@@ -47,7 +47,7 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     expect(await storage.assistants.search({ ...query2, metadata: { text: "a" } }, [])).toMatchObject({ total: 0 });
   });
 
-  it("finds the history of a file by its paths, not by a look at all operations", async () => {
+  it("finds the history of a file by an index on its paths, not by a scan of all operations", async () => {
     const sent = vi.spyOn(pg.Client.prototype, "query");
     await storage.overview.operations({ path: "a.md", sessions: {}, limit: 10 });
     const texts = sent.mock.calls.map(([asked]: unknown[]) => Statement.safeParse(asked).data?.text ?? "");
@@ -56,7 +56,7 @@ describe.skipIf(server === undefined)("PostgreSQL", () => {
     const client = new pg.Client(address);
     await client.connect();
     try {
-      // A table without rows is read as a whole where that is allowed.
+      // A table without rows is scanned where that is allowed.
       await client.query("SET enable_seqscan = off");
       const { rows } = await client.query(`EXPLAIN ${sql ?? ""}`, ['"a.md"', 11]);
       const plan = JSON.stringify(rows);

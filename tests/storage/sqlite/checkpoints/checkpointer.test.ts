@@ -88,12 +88,12 @@ function parallelGraph(schema: StateSchema<{ messages: typeof MessagesValue }>, 
     .compile({ checkpointer: saver });
 }
 
-describe("after parallel steps messages come back in the order of the run, in 20 of 20 threads", () => {
+describe("messages of parallel steps are read in the order of the run, in 20 of 20 threads", () => {
   test.each([
     ["MessagesValue", MessagesValue],
     ["MessagesDeltaValue", MessagesDeltaValue],
   ])("with %s", async (_name, messages) => {
-    // Both are message channels; their types differ in what the graph keeps of them.
+    // Both are message channels; their types differ in what the graph stores.
     const schema = new StateSchema({ messages: messages as typeof MessagesValue });
     const hot = parallelGraph(schema, opened.saver);
     for (let index = 0; index < 20; index += 1) {
@@ -105,7 +105,7 @@ describe("after parallel steps messages come back in the order of the run, in 20
   });
 });
 
-describe("what is in memory and what is on disk say the same", () => {
+describe("the cache and the file have the same content", () => {
   test("for a graph with lists, maps, bytes and interrupts, at every step", async () => {
     const State = Annotation.Root({
       messages: MessagesAnnotation.spec.messages,
@@ -139,11 +139,11 @@ describe("what is in memory and what is on disk say the same", () => {
     const last = history[0]?.checkpoint.channel_values;
     expect(last?.["notes"]).toHaveLength(40);
     expect(last?.["names"]).toHaveLength(80);
-    // One item per human message, per answer (each id comes back with other content), per note and per name at most.
+    // At most one item per human message, per answer (each id comes back with other content), per note and per name.
     expect(storedItems()).toBeLessThanOrEqual(1 + 40 + 40 + 80);
   });
 
-  test("and what a caller does to what it got changes neither", async () => {
+  test("and a caller that changes what it received changes neither", async () => {
     await chatGraph(opened.saver).invoke({ messages: [new HumanMessage("hi")] }, thread("t"));
     const first = await messagesOf(opened.saver, "t");
     first.push(new HumanMessage("not written"));
@@ -152,7 +152,7 @@ describe("what is in memory and what is on disk say the same", () => {
   });
 });
 
-describe("nothing is written twice", () => {
+describe("each value is written once", () => {
   test("each message of 30 turns is one item, hot or cold", async () => {
     for (let turn = 0; turn < 30; turn += 1) {
       const saver = turn % 3 === 0 ? cold() : opened.saver;
@@ -162,7 +162,7 @@ describe("nothing is written twice", () => {
     expect(storedItems()).toBe(60);
   });
 
-  test("a turn at 2,000 messages adds as little as one at 20", async () => {
+  test("a turn at 2,000 messages adds as little as a turn at 20", async () => {
     const grow = async (id: string, size: number): Promise<number> => {
       const seed = Array.from({ length: size }, (_, index) => new HumanMessage(`message ${index}`));
       await chatGraph(opened.saver).invoke({ messages: seed }, thread(id));
@@ -175,7 +175,7 @@ describe("nothing is written twice", () => {
     expect(await grow("long", 2000)).toBeLessThan((await grow("short", 20)) + 100);
   });
 
-  test("a subgraph that is given 1,000 messages adds no item and no large row", async () => {
+  test("a subgraph that receives 1,000 messages adds no item and no large row", async () => {
     const inner = new StateGraph(MessagesAnnotation)
       .addNode("look", (state) => ({ messages: [new AIMessage(`seen ${state.messages.length}`)] }))
       .addEdge(START, "look")
@@ -195,7 +195,7 @@ describe("nothing is written twice", () => {
     expect(number("SELECT max(length(data)) FROM checkpoint_writes")).toBeLessThan(500);
   });
 
-  test("elements that are made anew but look the same are recognised", async () => {
+  test("elements that are rebuilt with the same content are recognised", async () => {
     const State = Annotation.Root({ list: Annotation<object[]>() });
     const app = new StateGraph(State)
       .addNode("copy", (state) => ({ list: [...state.list.map((entry) => ({ ...entry })), { made: "x".repeat(300) }] }))
@@ -210,7 +210,7 @@ describe("nothing is written twice", () => {
 });
 
 describe("an object that was changed in place and written again", () => {
-  test.each([["hot"], ["cold"]])("is stored as it is now (%s)", async (kind) => {
+  test.each([["hot"], ["cold"]])("is stored with its new content (%s)", async (kind) => {
     const build = (saver: BaseCheckpointSaver) =>
       new StateGraph(MessagesAnnotation)
         .addNode("change", (state) => {
@@ -245,7 +245,7 @@ describe("a run that was interrupted", () => {
       .compile({ checkpointer: saver });
   }
 
-  test("waits through a restart, keeps what its siblings did, and goes on with the answer", async () => {
+  test("keeps the writes of parallel tasks over a restart, and goes on with the answer", async () => {
     await approvalGraph(opened.saver).invoke(
       { messages: [new HumanMessage({ content: "do it", id: "h" })] },
       thread("t"),
@@ -271,7 +271,7 @@ describe("a run that was interrupted", () => {
 });
 
 describe("forks, copies and edits", () => {
-  test("read the same as from LangGraph's own saver in memory", async () => {
+  test("are read as from LangGraph's MemorySaver", async () => {
     const build = (saver: BaseCheckpointSaver) =>
       new StateGraph(
         Annotation.Root({
@@ -309,7 +309,7 @@ describe("forks, copies and edits", () => {
 describe("runs", () => {
   const config = (run: string) => ({ configurable: { thread_id: "t", run_id: run } });
 
-  test("are known by what they wrote, and can be listed by it", async () => {
+  test("can be listed by their writes", async () => {
     const app = chatGraph(opened.saver);
     await app.invoke({ messages: [new HumanMessage("one")] }, config("run 1"));
     await app.invoke({ messages: [new HumanMessage("two")] }, config("run 2"));
@@ -321,7 +321,7 @@ describe("runs", () => {
     expect(listed.map((tuple) => tuple.metadata?.source)).toEqual(["loop", "loop", "input"]);
   });
 
-  test("may come again with the same id and another input, as with LangGraph's own saver", async () => {
+  test("can be repeated with the same id and another input, as with LangGraph's MemorySaver", async () => {
     const script = async (saver: BaseCheckpointSaver): Promise<unknown[]> => {
       const app = chatGraph(saver);
       await app.invoke({ messages: [new HumanMessage("one")] }, config("run 1"));
@@ -337,7 +337,7 @@ describe("runs", () => {
     expect(contents(await messagesOf(cold(), "t"))).toEqual([...expected, "three", "answer 5"]);
   });
 
-  test("can be taken back: the thread is as it was before", async () => {
+  test("can be rolled back: the thread is as it was before", async () => {
     const app = chatGraph(opened.saver);
     await app.invoke({ messages: [new HumanMessage("one")] }, config("run 1"));
     const before = await cold().getTuple(thread("t"));
@@ -349,7 +349,7 @@ describe("runs", () => {
     expect(contents(await messagesOf(cold(), "t"))).toEqual(["one", "answer 1", "three", "answer 3"]);
   });
 
-  test("that later ones were built on can be taken back too", async () => {
+  test("can be rolled back when later runs were built on them", async () => {
     const app = chatGraph(opened.saver);
     for (const run of ["1", "2", "3"]) await app.invoke({ messages: [new HumanMessage(run)] }, config(run));
     const before = await cold().getTuple(thread("t"));
@@ -359,7 +359,7 @@ describe("runs", () => {
 });
 
 describe("removing", () => {
-  test("a thread removes every row of it and nothing of another", async () => {
+  test("a thread removes all its rows and none of other threads", async () => {
     const app = chatGraph(opened.saver);
     for (const id of ["gone", "kept"]) await app.invoke({ messages: [new HumanMessage("hi")] }, thread(id));
     await opened.saver.deleteThread("gone");
@@ -408,7 +408,7 @@ describe("a database of the plain SqliteSaver", () => {
   });
 });
 
-describe("damage is noticed and named", () => {
+describe("damage is detected and located", () => {
   test.each([["rows"], ["items"], ["writes"]])("in checkpoint_%s", async (table) => {
     const checkpoint = {
       ...emptyCheckpoint(),

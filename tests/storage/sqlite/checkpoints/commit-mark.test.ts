@@ -19,7 +19,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A mark on a disk that can be full, as where each write takes new blocks. */
+/** A mark on a disk that can be full, as on file systems where each write allocates new blocks. */
 function put(file: number, text: string, at: number): void {
   if (isFull) throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC", syscall: "write" });
   writeSync(file, text, at);
@@ -28,7 +28,7 @@ function put(file: number, text: string, at: number): void {
 const words = (): unknown[] => database.raw.prepare("SELECT word FROM words").pluck().all();
 const told = (): unknown => JSON.parse(readFileSync(markFile(database.path), "utf8"));
 
-test("a commit that is on disk is no failure where only the mark cannot be written; the next one is", async () => {
+test("a commit that is on disk succeeds when only the mark cannot be written; the next commit fails", async () => {
   const mark = new CommitMark(database, put);
   const commits = new GroupCommit(database, mark);
   const add = (word: string) => commits.durably(() => database.prepare("INSERT INTO words VALUES (?)").run(word));
@@ -46,7 +46,7 @@ test("a commit that is on disk is no failure where only the mark cannot be writt
   mark.close();
 });
 
-test("a server on a full disk is told what is full", () => {
+test("a server on a full disk fails with an error that names the file", () => {
   isFull = true;
   expect(() => new CommitMark(database, put)).toThrow(
     expect.objectContaining({ code: "storage_full", message: expect.stringContaining(markFile(database.path)) }),

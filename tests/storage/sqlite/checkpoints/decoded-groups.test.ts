@@ -4,7 +4,7 @@ import { DecodedGroups } from "@millrace/engine/storage/events/event-batch";
 
 const group = (): RunEvent[] => [{ id: 0, event: "custom", namespace: [], data: "told" }];
 
-it("decodes a group once for all who read it at the same time or while somebody holds it", async () => {
+it("decodes a group once for concurrent readers and as long as one of them holds it", async () => {
   const groups = new DecodedGroups();
   let decoded = 0;
   const decode = (): Promise<RunEvent[]> => {
@@ -20,7 +20,7 @@ it("decodes a group once for all who read it at the same time or while somebody 
   expect(decoded).toBe(2);
 });
 
-it("tells everybody of a failure and tries again afterwards", async () => {
+it("rejects for all readers when decoding fails, and tries again afterwards", async () => {
   const groups = new DecodedGroups();
   const fails = (): Promise<RunEvent[]> => Promise.reject(new RangeError("damaged"));
   const settled = await Promise.allSettled([groups.get("a", fails), groups.get("a", fails)]);

@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A database with three runs that are over, in which the page of one index lies over that of another. */
+/** A database with three ended runs, in which the page of one index is replaced by that of another. */
 function openWithPage(from: string, to: string): ReturnType<typeof openDatabase> {
   const made = openDatabase(file);
   migrate(made, migrations);

@@ -1,7 +1,7 @@
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { writeHistory } from "./history.ts";
 
-// Fills a database and closes it in order, or dies with its log open.
+// Fills a database and closes it properly, or is killed with an open WAL.
 const [path = "", end = "", turns = ""] = process.argv.slice(2);
 const storage = createSqliteStorage(path);
 await writeHistory(storage, Number(turns));

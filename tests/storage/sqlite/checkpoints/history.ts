@@ -6,7 +6,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import type { SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { sessionRecord, runRecord, finish, append } from "../../../contract/records.ts";
 
-/** Two sessions, by id. */
+/** The ids of two sessions. */
 const sessions = ["0192d1c4-7d5e-7000-8000-00000000000a", "0192d1c4-7d5e-7000-8000-00000000000b"];
 
 const answering = new StateGraph(new StateSchema({ messages: MessagesValue }))
@@ -16,7 +16,7 @@ const answering = new StateGraph(new StateSchema({ messages: MessagesValue }))
   .addEdge(START, "answer")
   .addEdge("answer", END);
 
-/** Writes two sessions with `turns` turns each, every turn as a run that is admitted and ended as the server does it. */
+/** Writes two sessions with `turns` turns each; every turn is a run that is admitted and ended as by the server. */
 export async function writeHistory(storage: SqliteStorage, turns: number): Promise<void> {
   const graph = answering.compile({ checkpointer: storage.checkpointer });
   for (const id of sessions) await storage.sessions.create(sessionRecord(id));
@@ -36,7 +36,7 @@ export async function writeHistory(storage: SqliteStorage, turns: number): Promi
 
 const Messages = z.array(z.looseObject({ id: z.string(), content: z.string() }));
 
-/** What a reader sees of everything `writeHistory` wrote: sessions, runs, events and messages. */
+/** What can be read of everything `writeHistory` wrote: sessions, runs, events and messages. */
 export async function contentOf(storage: Storage): Promise<object[]> {
   const { sessions: rows } = await storage.sessions.search({ limit: 100, offset: 0, sort_by: "thread_id" });
   return await Promise.all(

@@ -21,7 +21,7 @@ function rangesOf(sequences: readonly number[]): Ranges {
 
 const sequences = fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 30 });
 
-test("ranges are the sequences they were made of, however they are cut and joined", () => {
+test("ranges expand to the sequences they were made of, however they are cut and joined", () => {
   fc.assert(
     fc.property(sequences, sequences, fc.nat(30), (left, right, cut) => {
       const ranges = rangesOf(left);
@@ -65,7 +65,7 @@ function sorted(of: Body): unknown {
   };
 }
 
-test("a checkpoint is read back from its row, complete or as a difference from any other", () => {
+test("a checkpoint is read from its row, stored whole or as a difference from any other", () => {
   fc.assert(
     fc.property(body, body, (base, other) => {
       const blob = (key: number): string => `blob ${key}`;

@@ -49,7 +49,7 @@ const anything = fc.anything({
   withUnicodeString: true,
 });
 
-describe("any value in is the same value out", () => {
+describe("a value is read as it was written", () => {
   test("for 10,000 values of all kinds", async () => {
     await fc.assert(
       fc.asyncProperty(anything, async (value) => {
@@ -83,7 +83,7 @@ describe("any value in is the same value out", () => {
     expect(Object.hasOwn({}, "polluted") || "polluted" in {}).toBe(false);
   });
 
-  test("for expressions, addresses, errors and snapshots", async () => {
+  test("for regular expressions, URLs, errors and snapshots", async () => {
     const error = Object.assign(new RangeError("too far", { cause: "a cause" }), { code: "E1" });
     const value = {
       expression: /a+/giu,
@@ -96,7 +96,7 @@ describe("any value in is the same value out", () => {
     expect(back).toMatchObject({ message: "too far", cause: "a cause", code: "E1" });
   });
 
-  test("except functions, which are left out, and circles, which end", async () => {
+  test("except functions, which are left out, and cycles, which are cut", async () => {
     const circle: Record<string, unknown> = { name: "circle", method: () => 1, list: [() => 1] };
     circle["self"] = circle;
     expect(await roundTrip(circle)).toStrictEqual({ name: "circle", list: [null], self: "[Circular]" });
@@ -147,7 +147,7 @@ const messages: Record<string, BaseMessage> = {
   remove: new RemoveMessage({ id: "h1" }),
 };
 
-describe("a message keeps its class and all it says", () => {
+describe("a message keeps its class and all its fields", () => {
   test.each(Object.entries(messages))("%s", async (_name, message) => {
     const back = (await roundTrip({ nested: [message, "beside it"] })) as { nested: [BaseMessage, string] }; // the shape above
     expect(back.nested[0].constructor).toBe(message.constructor);
@@ -156,7 +156,7 @@ describe("a message keeps its class and all it says", () => {
     expect(without(back.nested[0])).toEqual(without(message));
   });
 
-  test("what a subclass adds is kept on the nearest class of the list", async () => {
+  test("fields that a subclass adds are kept on the nearest known class", async () => {
     class OwnMessage extends AIMessage {
       mood = "good";
     }
@@ -165,14 +165,14 @@ describe("a message keeps its class and all it says", () => {
     expect(back).toMatchObject({ content: "hello", mood: "good" });
   });
 
-  test("another class of LangChain comes back as that class", async () => {
+  test("another class of LangChain is read as that class", async () => {
     const back = (await roundTrip(messages["tool"])) as ToolMessage; // it was one
     expect(back.artifact.prompt).toBeInstanceOf(ChatPromptValue);
     expect(back.artifact.prompt.messages[0]).toBeInstanceOf(HumanMessage);
     expect(back.artifact.prompt.messages[0].content).toBe("page");
   });
 
-  test("a class that LangChain's loader does not allow stays data", async () => {
+  test("a class that LangChain's loader does not allow stays plain data", async () => {
     const record = { lc: 1, type: "constructor", id: ["node", "child_process", "exec"], kwargs: { command: "ls" } };
     expect(await roundTrip({ toJSON: undefined, made: Object.create({ toJSON: () => record }) })).toMatchObject({
       made: record,
@@ -183,7 +183,7 @@ describe("a message keeps its class and all it says", () => {
 describe("an item is stored once", () => {
   const items = (): unknown => opened.database.raw.prepare("SELECT sum(count) AS n FROM checkpoint_items").get();
 
-  test("a second value with the same messages is a few bytes", () => {
+  test("a second value with the same messages takes a few bytes", () => {
     const history = Array.from(
       { length: 1000 },
       (_, index) => new HumanMessage({ content: "x".repeat(100), id: `${index}` }),
@@ -194,13 +194,13 @@ describe("an item is stored once", () => {
     expect(items()).toEqual(before);
   });
 
-  test("a chunk that is no item is written where it stands", () => {
+  test("a chunk that is no item is stored inline", () => {
     const before = items();
     opened.saver.codec.encode("long", new AIMessageChunk({ content: "token", id: "1" }));
     expect(items()).toEqual(before);
   });
 
-  test("items of a transaction that was taken back are written again", async () => {
+  test("items of a transaction that was rolled back are written again", async () => {
     const message = new HumanMessage("kept");
     expect(() =>
       opened.database.transaction(() => {

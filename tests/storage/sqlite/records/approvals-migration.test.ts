@@ -7,14 +7,14 @@ import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { migrate } from "@millrace/engine/storage/sqlite/migrations";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
-describe("a database of a time without approvals", () => {
+describe("a database from before approvals", () => {
   let folder = "";
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "millrace-migration-"));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("keeps the questions that wait in it", async () => {
+  it("keeps its pending questions", async () => {
     const path = join(folder, "millrace.db");
     const interrupts = {
       task: [

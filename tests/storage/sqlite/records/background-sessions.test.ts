@@ -7,7 +7,7 @@ import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { migrate } from "@millrace/engine/storage/sqlite/migrations";
 import { searchCondition, searchOrder } from "@millrace/engine/storage/sqlite/records/sessions";
 
-it("the agents of a session are found by an index, in their order, and a damaged row keeps nobody from it", () => {
+it("the agents of a session are found by an index, in order, also beside a damaged row", () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-background-"));
   const database = openDatabase(join(folder, "millrace.db"));
   try {

@@ -32,7 +32,7 @@ const number = (sql: string): number => {
   }
 };
 
-/** A session whose state holds these messages. */
+/** A session whose state contains these messages. */
 async function sessionWith(id: string, messages: HumanMessage[]): Promise<void> {
   await storage.sessions.create(sessionRecord(id));
   const checkpoint = { ...emptyCheckpoint(), channel_values: { messages }, channel_versions: { messages: 1 } };
@@ -58,7 +58,7 @@ const requestOf = (session_id: string, system: string, messages: HumanMessage[])
   tools: [{ type: "function", function: { name: "read_file" } }],
 });
 
-it("costs the same however long the session is, and leaves nothing behind", async () => {
+it("a request takes the same space however long the session is, and adds no items", async () => {
   const messages = Array.from(
     { length: 1000 },
     (_, index) => new HumanMessage({ id: `m${index}`, content: "x".repeat(500) }),
@@ -80,7 +80,7 @@ it("costs the same however long the session is, and leaves nothing behind", asyn
   ]);
 });
 
-it("keeps a text once for all sessions that share it, until the last of them is gone", async () => {
+it("a text that sessions share is stored once, until the last of them is deleted", async () => {
   const texts = () => number("SELECT count(*) FROM model_texts WHERE text LIKE '%lighthouse%'");
   for (const id of ["s1", "s2"]) {
     await sessionWith(id, []);
@@ -97,7 +97,7 @@ it("keeps a text once for all sessions that share it, until the last of them is 
   expect(texts()).toBe(0);
 });
 
-it("keeps the requests of a database that did not know their model calls", async () => {
+it("requests from before model call ids are kept", async () => {
   const path = join(folder, "older.db");
   const database = openDatabase(path);
   migrate(

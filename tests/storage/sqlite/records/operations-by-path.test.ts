@@ -7,7 +7,7 @@ import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { migrate } from "@millrace/engine/storage/sqlite/migrations";
 import { createOverviewStore } from "@millrace/engine/storage/sqlite/records/overview";
 
-it("the history of a file is found by its paths, not by a look at all operations", async () => {
+it("the history of a file is found by an index on its paths, not by a scan of all operations", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-operations-"));
   const database = openDatabase(join(folder, "millrace.db"));
   try {

@@ -7,7 +7,7 @@ import { migrations } from "@millrace/engine/storage/sqlite/migrations/index";
 import { migrate } from "@millrace/engine/storage/sqlite/migrations";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
-it("sessions of a time before owners have none, and are found where that is asked for", async () => {
+it("sessions from before owners have none, and are found where that is requested", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-migration-"));
   try {
     const path = join(folder, "millrace.db");

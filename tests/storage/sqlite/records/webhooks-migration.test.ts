@@ -8,7 +8,7 @@ import { migrate } from "@millrace/engine/storage/sqlite/migrations";
 import { createSqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { webhooksDue } from "../../../contract/runs/webhooks.ts";
 
-it("webhooks of a time before receivers were known are kept, each with its receiver", async () => {
+it("webhooks from before receivers were stored are kept, each with its receiver", async () => {
   const folder = mkdtempSync(join(tmpdir(), "millrace-migration-"));
   try {
     const path = join(folder, "millrace.db");
