@@ -208,8 +208,8 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     afterEach(() => storage.close());
 
     /**
-     * Cuts all connections while `work` waits for a lock in PostgreSQL, which then carries it out without a reader; with
-     * `isSlow` not before it was asked for again.
+     * Cuts all connections while `work` waits for a lock in PostgreSQL, which then executes it although the client is gone;
+     * with `isSlow` not before the client has retried.
      */
     async function cutDuring<Result>(lock: string, work: () => Promise<Result>, isSlow = false): Promise<Result> {
       return await withClient(url, async (client) => {

@@ -68,9 +68,9 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
   }
 
   /**
-   * Attempts write, one write after the other, while others take the run up: each counts what is there, waits until one more
-   * write is made or waits for it, and begins the next attempt. `countUpTo` counts what was written up to the attempt `$1`.
-   * Gives how many writes there were, and how many that a taker should have seen and has not.
+   * Attempts write, one write after the other, while others reclaim the run: each reclaim counts the rows, waits until one
+   * more write is made or blocked, and starts the next attempt. `countUpTo` counts the rows up to the attempt `$1`.
+   * Returns the number of writes, and the number of writes that a reclaim should have counted and has not.
    */
   async function race(
     take: string,
