@@ -8,9 +8,9 @@ import { createServers } from "./two-servers.ts";
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
-/** What `MILLRACE_TEST_STORAGE=servers` has all of `tests/wire` do. */
+/** What `MILLRACE_TEST_STORAGE=servers` does for all of `tests/wire`. */
 it.skipIf(postgres === undefined)(
-  "gives a client whose requests go to other servers in turns what one would",
+  "answers a client whose requests alternate between two servers like a single server",
   async () => {
     const servers = await createServers(postgres);
     const [one, other] = [await servers.start(), await servers.start()];
@@ -21,7 +21,7 @@ it.skipIf(postgres === undefined)(
       const gate = crypto.randomUUID();
       const run = await runs.create(thread_id, "flood", { input: { events: 40, gate }, streamMode: ["custom"] });
       const read = [0, 1, 2].map(() => Array.fromAsync(runs.joinStream(thread_id, run.run_id)));
-      // Waits behind it, wherever it was sent to.
+      // Queued behind it, whichever server receives it.
       const next = runs.wait(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "enqueue" });
       await expect.poll(async () => (await runs.get(thread_id, run.run_id)).status).toBe("running");
       openGate(gate);

@@ -12,7 +12,7 @@ const Cards = z.object({ operations: z.array(z.looseObject({ operation_id: z.str
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
-describe.skipIf(postgres === undefined)("a reader at one of two servers", () => {
+describe.skipIf(postgres === undefined)("a subscriber at one of two servers", () => {
   let servers: Servers;
   const startBoth = async (graphs?: string): Promise<[TestServer, TestServer]> => {
     const changes = graphs === undefined ? {} : { graphs };
@@ -23,7 +23,7 @@ describe.skipIf(postgres === undefined)("a reader at one of two servers", () => 
   });
   afterEach(() => servers.close());
 
-  it("hears what changes at the other one, and is told to look where that could not be told", async () => {
+  it("receives the other server's changes, and a resync when a change was too large to send", async () => {
     const [one, other] = await startBoth();
     const left = new AbortController();
     const response = await fetch(`${other.url}/feed`, { signal: left.signal });
@@ -32,7 +32,7 @@ describe.skipIf(postgres === undefined)("a reader at one of two servers", () => 
       for await (const { data } of eventsOf(response)) seen.push(data);
     })().catch(() => undefined);
     try {
-      // The other server has been asked: what it has changed before is to be read.
+      // The other server subscribes late: the subscriber has to read what changed before.
       await expect.poll(() => seen).toContainEqual(expect.objectContaining({ type: "resync" }));
       const { thread_id } = await one.client.threads.create({ metadata: { topic: "here" } });
       await one.client.runs.wait(thread_id, "counter", { input: { value: 1 } });
@@ -55,7 +55,7 @@ describe.skipIf(postgres === undefined)("a reader at one of two servers", () => 
     }
   });
 
-  it("hears what was done to its thread outside of runs at the other one", async () => {
+  it("receives what changes a thread outside of runs at the other server", async () => {
     const [one, other] = await startBoth(join(projectFolder, "langgraph.json"));
     const { thread_id } = await one.client.threads.create();
     const input = { messages: [{ role: "user", content: "hello" }] };
@@ -66,7 +66,7 @@ describe.skipIf(postgres === undefined)("a reader at one of two servers", () => 
     const { operations } = Cards.parse(await answer.json());
     const events = eventsOf(await other.send("GET", `/threads/${thread_id}/stream`))[Symbol.asyncIterator]();
     try {
-      // When it hears of a run, the other server knows that it listens.
+      // A first event of a run shows that the other server has subscribed.
       const { run_id } = await one.client.runs.create(thread_id, "agent", { input });
       expect((await events.next()).value).toMatchObject({ event: "metadata", id: `${run_id}.0` });
       await one.client.runs.join(thread_id, run_id);

@@ -11,7 +11,7 @@ const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
 describe.skipIf(postgres === undefined)("servers that serve different graphs", () => {
-  it("take up only runs of theirs, say why others wait, and end those that are to be stopped", async () => {
+  it("take over only runs of their graphs, say why others wait, and end those with a stop request", async () => {
     const folder = mkdtempSync(join(tmpdir(), "millrace-"));
     const graphs = join(folder, "langgraph.json");
     const file = fileURLToPath(new URL("../support/test-graphs.ts", import.meta.url));
@@ -27,7 +27,7 @@ describe.skipIf(postgres === undefined)("servers that serve different graphs", (
         return { gate, thread_id, run_id };
       };
       const [first, stopped] = [await begin(), await begin()];
-      // The other one begins nothing of a thread before its turn, either.
+      // The other server starts nothing of a thread before its turn, either.
       const input = { value: 1 };
       const behind = await fewer.client.runs.create(first.thread_id, "counter", {
         input,
@@ -42,7 +42,7 @@ describe.skipIf(postgres === undefined)("servers that serve different graphs", (
       expect(await fewer.client.runs.get(first.thread_id, behind.run_id)).toMatchObject({ status: "pending" });
       openGate(first.gate);
       const again = await servers.start();
-      // Not by the state: the other server may have gone on with the run behind it.
+      // The state cannot show it: the other server may have started the run behind it.
       const told = fewer.client.runs.joinStream(first.thread_id, first.run_id, { lastEventId: "-1" });
       const values = (await Array.fromAsync(told)).map(({ data }) => data);
       expect(values.at(-1)).toMatchObject({ passed: true });

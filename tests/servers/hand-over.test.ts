@@ -11,8 +11,8 @@ const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
 /** Scenario `upgrade` of the fault suite does this under load. */
-describe.skipIf(postgres === undefined)("a server beside which one of a later version begins", () => {
-  it("gives its runs to that one and ends by itself", { timeout: 180_000 }, async () => {
+describe.skipIf(postgres === undefined)("a server, after one of a later version has started beside it,", () => {
+  it("hands its runs over and exits", { timeout: 180_000 }, async () => {
     const database = (await postgres?.create()) ?? "";
     const rows = (sql: string) => withClient(database, async (one) => (await one.query(sql)).rows);
     const world = await openWorld(answer, { environment: { MILLRACE_DATABASE: database } });

@@ -12,11 +12,11 @@ afterAll(() => postgres?.stop());
 
 const Shown = z.looseObject({ streaming_text: z.string(), loop: z.looseObject({ phase: z.string() }).nullable() });
 
-describe.skipIf(postgres === undefined)("the status of a thread whose run works at the other server", () => {
-  it("says the run's phase and all of its text so far", async () => {
+describe.skipIf(postgres === undefined)("the status of a thread whose run is at the other server", () => {
+  it("has the run's phase and all of its text so far", async () => {
     const servers = await createServers(postgres);
     const held = Promise.withResolvers<void>();
-    // Several notices long, with characters of any length.
+    // A text of several notifications, with characters of one to four bytes.
     const chunks = Array.from({ length: 100 }, (_, at) => `${at} ${"字😀".repeat(20)} "said"\n`);
     const model = await startModelServer({ script: [{ chunks, hold: { after: 99, until: held.promise } }] });
     try {

@@ -11,7 +11,7 @@ afterEach(async () => {
 });
 afterAll(() => server?.stop());
 
-/** One of several servers on a database, with what it has received. */
+/** One of several servers on a database, and what it has received. */
 async function join(url: string, id: number, listenUrl = url) {
   const database = new PostgresDatabase(url);
   const received: [PeerNotification, number][] = [];
@@ -35,7 +35,7 @@ async function join(url: string, id: number, listenUrl = url) {
 const moved = (run_id: string): PeerNotification => ({ type: "moved", run_id });
 
 describe.skipIf(server === undefined)("notifications between servers on one PostgreSQL", () => {
-  it("reach the server that is named, or all others, and never the sender", async () => {
+  it("reach the named server, or all others, and never the sender", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b, c] = [await join(url, 1), await join(url, 2), await join(url, 3)];
     a.notifications.send(2, moved("r1"));
@@ -50,7 +50,7 @@ describe.skipIf(server === undefined)("notifications between servers on one Post
     expect(a.received).toEqual([]);
   });
 
-  it("go together, each once, in few statements", async () => {
+  it("are batched, each sent once, in few statements", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b] = [await join(url, 1), await join(url, 2)];
     const sent = vi.spyOn(a.database, "rows");
@@ -59,7 +59,7 @@ describe.skipIf(server === undefined)("notifications between servers on one Post
     expect(sent).toHaveBeenCalledOnce();
   });
 
-  it("that no identifier of PostgreSQL may be as long as are left out, and others of a later version are passed over", async () => {
+  it("that are too long for PostgreSQL are left out, and unknown ones of a later version are ignored", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b] = [await join(url, 1), await join(url, 2)];
     a.notifications.send(2, moved("r".repeat(9_000)));
@@ -71,7 +71,7 @@ describe.skipIf(server === undefined)("notifications between servers on one Post
     await expect.poll(() => b.received).toEqual([[moved("r1"), 1]]);
   });
 
-  it("are received again after the connection was cut, and it is said that some may be missing", async () => {
+  it("are received again after the connection was cut, with a callback because some may be missing", async () => {
     const url = (await server?.create()) ?? "";
     const [a, b] = [await join(url, 1), await join(url, 2)];
     const restored = vi.fn<() => void>();
@@ -86,9 +86,9 @@ describe.skipIf(server === undefined)("notifications between servers on one Post
     await expect.poll(() => b.received).toEqual([[moved("r1"), 1]]);
   });
 
-  it("are missed behind a pooler, which the server finds out and says", async () => {
+  it("do not arrive through a pooler, which the server detects and reports", async () => {
     const [url, elsewhere] = [(await server?.create()) ?? "", (await server?.create()) ?? ""];
-    // As with a pooler, what is told by one connection does not come to the other.
+    // As with a pooler, a notification of one connection does not reach the other.
     const b = await join(url, 2, elsewhere);
     expect(b.notifications.isListening).toBe(false);
     expect(String(b.silent.mock.calls[0]?.[0])).toContain("has not arrived");

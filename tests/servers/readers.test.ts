@@ -27,7 +27,7 @@ async function startBoth(changes: Parameters<typeof startTestServer>[0] = {}): P
   return [await start(), await start()];
 }
 
-/** A run at A that has told half of what it tells, and waits at its gate. */
+/** A run at A that has written half of its events, and waits at its gate. */
 async function startFlood({ client }: TestServer, events = 200) {
   const gate = crypto.randomUUID();
   const { thread_id } = await client.threads.create();
@@ -43,10 +43,10 @@ const places = (events: readonly ReadEvent[]): unknown[] =>
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at);
 
 describe.each([
-  ["by what is told", {}],
-  ["by looking, where nothing can be told", { databaseListenUrl: "postgres://nobody@127.0.0.1:1/none" }],
+  ["with notifications", {}],
+  ["by polling, without notifications", { databaseListenUrl: "postgres://nobody@127.0.0.1:1/none" }],
 ])("readers at another server than their run, %s", (_name, changes) => {
-  it("get all that it tells, in order and once, to its end", async () => {
+  it("receive all its events, in order and once, to its end", async () => {
     const [a, b] = await startBoth(changes);
     const { gate, path } = await startFlood(a);
     const streams = await Promise.all([b.send("GET", path), b.send("GET", path), a.send("GET", path)]);
@@ -55,11 +55,11 @@ describe.each([
     for (const events of await Promise.all(read)) expect(places(events)).toEqual(upTo(200));
   });
 
-  it("go on where they were cut off, wherever they come back", async () => {
+  it("reconnect after their last event id, at either server", async () => {
     const [a, b] = await startBoth(changes);
     const { gate, path } = await startFlood(a);
     const seen: ReadEvent[] = [];
-    // They change the server at every twentieth event; the last one stays.
+    // They change the server after every twentieth event; the last one stays.
     for (let turn = 0; ; turn += 1) {
       const last = seen.at(-1)?.id;
       const stream = await (turn % 2 === 0 ? b : a).send("GET", path, undefined, last ? { "last-event-id": last } : {});
@@ -75,13 +75,13 @@ describe.each([
     expect(places(seen)).toEqual(upTo(200));
   });
 
-  it("go on after what they were told before it was stored, without all of it once more", async () => {
+  it("reconnect after an event that was not yet stored, without a replay of the whole log", async () => {
     const [a, b] = await startBoth(changes);
     const { gate, path } = await startFlood(a);
     const first = await a.send("GET", path);
     const told: ReadEvent[] = [];
     for await (const event of eventsOf(first)) if (told.push(event) === 101) break;
-    // As one that the run has not told yet looks to the other server.
+    // A reader that received events which are not yet stored looks like this to the other server.
     const ahead = Number(told.at(-1)?.id) + 10;
     const read = readEvents(await b.send("GET", path, undefined, { "last-event-id": String(ahead) }));
     await expect.poll(async () => (await b.client.runs.list(path.split("/")[2] ?? ""))[0]?.status).toBe("running");
@@ -92,7 +92,7 @@ describe.each([
     expect(places(events).at(-1)).toBe(199);
   });
 
-  it("wait for its end, join it, and get its state", async () => {
+  it("wait for its end, join it, and read its state", async () => {
     const [a, b] = await startBoth(changes);
     const gate = crypto.randomUUID();
     const { thread_id } = await a.client.threads.create();
@@ -104,7 +104,7 @@ describe.each([
     expect((await b.client.runs.get(thread_id, run_id)).status).toBe("success");
   });
 
-  it("of a thread hear of the runs that begin there, one after the other", async () => {
+  it("of a thread receive the runs that start there, one after the other", async () => {
     const [a, b] = await startBoth(changes);
     const { thread_id } = await a.client.threads.create();
     const reading = new AbortController();
@@ -127,7 +127,7 @@ describe.each([
   });
 });
 
-it("says at any server how many runs come before a waiting one, and how far a stop has come", async () => {
+it("every server knows a pending run's place in the queue, and the progress of a stop", async () => {
   const [a, b] = await startBoth();
   const gate = crypto.randomUUID();
   const { thread_id } = await a.client.threads.create();
@@ -143,7 +143,7 @@ it("says at any server how many runs come before a waiting one, and how far a st
   openGate(gate);
 });
 
-it("sends each webhook once, whichever of the servers does it", async () => {
+it("each webhook is sent once, by any of the servers", async () => {
   const receiver = await startReceiver();
   opened.push(() => receiver.close());
   const [a, b] = await startBoth({ webhooks: { allowed: [receiver.host], secret: undefined } });

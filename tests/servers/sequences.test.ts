@@ -13,8 +13,8 @@ import { createServers } from "./two-servers.ts";
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
-/** The fault suite plays many more, by processes: `npm run test:faults -- --only roaming`. */
-describe.skipIf(postgres === undefined)("three servers of which any gets the next request", () => {
+/** The fault suite runs many more sequences, across processes: `npm run test:faults -- --only roaming`. */
+describe.skipIf(postgres === undefined)("three servers behind a load balancer", () => {
   it("keep what was sent, stopped, approved, edited, forked, copied and deleted", { timeout: 180_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "millrace-sequences-"));
     const [servers, model] = [

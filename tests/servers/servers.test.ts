@@ -18,7 +18,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
   });
   afterEach(() => servers.close());
 
-  it("each take the runs of a thread that were sent to them, in the order in which they came", async () => {
+  it("each perform the runs of a thread that they received, in the order in which they came", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
     const gate = crypto.randomUUID();
@@ -32,13 +32,13 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     ).rejects.toMatchObject({ status: 422 });
     openGate(gate);
     expect(await one.client.runs.join(thread_id, behind.run_id)).toMatchObject({ value: 2 });
-    // What either has written, both know.
+    // Both servers know what either has written.
     expect(await one.client.runs.wait(thread_id, "counter", { input: { value: 2 } })).toMatchObject({ value: 3 });
     expect((await other.client.threads.getState(thread_id)).values).toMatchObject({ value: 3 });
     expect(await servers.query("SELECT DISTINCT attempt, crashes FROM runs")).toEqual([{ attempt: 1, crashes: 0 }]);
   });
 
-  it("say the same of the graphs' own assistants, now and after a start, and the first one leads", async () => {
+  it("have the same system assistants, after a start too, and the first server leads", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const own = async ({ client }: typeof one) =>
       await client.assistants.search({ metadata: { created_by: "system" } });
@@ -64,13 +64,13 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await expect.poll(async () => (await other.client.runs.get(thread_id, run.run_id)).status).toBe("running");
     await other.client.runs.cancel(thread_id, run.run_id, true);
     expect((await one.client.runs.get(thread_id, run.run_id)).status).toBe("interrupted");
-    // A thread goes with the runs that another server performs.
+    // Deleting a thread deletes the runs that another server performs.
     await one.client.runs.create(thread_id, "gated", { input: { gate: crypto.randomUUID() } });
     await other.client.threads.delete(thread_id);
     await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
   });
 
-  it("clear what waits behind a run, whichever of them have either", async () => {
+  it("clear the queue behind a run, whichever server has the run or the queue", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
     const input = { gate: crypto.randomUUID() };
@@ -81,16 +81,16 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     await other.send("POST", `/threads/${thread_id}/runs/${walking.run_id}/cancel?wait=true&queue=clear`);
     expect(await servers.query("SELECT DISTINCT status FROM runs")).toEqual([{ status: "interrupted" }]);
     expect((await one.client.threads.getState(thread_id)).values).toEqual({ value: 0 });
-    // Also where none of them is in this one's hand.
+    // Also where this server has none of the runs.
     const next = await one.client.runs.create(thread_id, "gated", { input });
     await one.client.runs.create(thread_id, "counter", { input: { value: 1 }, multitaskStrategy: "enqueue" });
     await other.send("POST", `/threads/${thread_id}/runs/${next.run_id}/cancel?wait=true&queue=clear`);
     expect(await servers.query("SELECT DISTINCT status FROM runs")).toEqual([{ status: "interrupted" }]);
   });
 
-  it("delete a thread whose run goes with its rollback meanwhile", async () => {
+  it("delete a thread while its run is being rolled back", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
-    // Which comes first, its removal or the look for its end, is a matter of chance.
+    // Which comes first, the deletion or the check for the run's end, is a matter of chance.
     const startAndDelete = async (): Promise<void> => {
       const { thread_id } = await one.client.threads.create();
       const { run_id } = await one.client.runs.create(thread_id, "gated", { input: { gate: crypto.randomUUID() } });
@@ -102,9 +102,9 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await servers.query("SELECT FROM sessions")).toEqual([]);
   });
 
-  it("roll back each other's runs: the states are gone with the end, and then the run", async () => {
+  it("roll back each other's runs: the checkpoints are deleted with the end, and then the run", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
-    // The next run may begin at another server as soon as the end of the last one is written.
+    // The next run may start at another server as soon as the end of the last one is written.
     await servers.query(`CREATE TABLE states_at_end (count int);
       CREATE FUNCTION note_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO states_at_end SELECT count(*) FROM checkpoint_rows AS c JOIN checkpoint_runs AS r ON r.key = c.run
@@ -133,7 +133,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await servers.query("SELECT count FROM states_at_end")).toEqual([{ count: 0 }, { count: 0 }]);
   });
 
-  it("give back what they have in hand when they stop, and a start takes nothing of the other one's", async () => {
+  it("release their runs when they stop, and a starting server takes no runs of others", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
     const { thread_id: waiting } = await one.client.threads.create();
@@ -151,9 +151,9 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await servers.query("SELECT DISTINCT crashes FROM runs")).toEqual([{ crashes: 0 }]);
   });
 
-  it("keep what the other one makes, and change a thread by hand one after the other", async () => {
+  it("keep each other's writes, and take turns in changing the state of a thread", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
-    // Whoever joins begins when the others know.
+    // A server that joins waits until the others know of it.
     expect([one.cluster.serverCount, other.cluster.serverCount]).toEqual([2, 2]);
     const place = { configurable: { thread_id: "copy", checkpoint_ns: "" } };
     await one.checkpointer.put(place, emptyCheckpoint(), { source: "input", step: -1, parents: {} }, {});
@@ -182,7 +182,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(steps).toHaveLength(3);
   });
 
-  it("refuse what a change by hand writes that has taken so long that its turn was lost", async () => {
+  it("refuse the writes of a state change that took so long that its lease on the session expired", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     await one.sessions.create(sessionRecord("s1"));
     const config = { configurable: { thread_id: "s1", checkpoint_ns: "" } };
@@ -197,7 +197,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
       async () => void (await one.sessions.delete("s1")),
     ];
     const change = one.sessions.withLease?.("s1", async () => {
-      // As long as it lasts, it may.
+      // It may write as long as the lease is valid.
       await put(0);
       await one.sessions.update("s1", { metadata: { by: "one" } });
       await servers.query("UPDATE sessions SET turn_until = now() - interval '1 second'");
@@ -208,12 +208,12 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     });
     await change;
     expect(await servers.query("SELECT count(*) FROM checkpoint_rows")).toEqual([{ count: "1" }]);
-    // Outside of a turn nothing stands in the way of the same writes.
+    // Outside of a lease the same writes are allowed.
     await put(1);
     expect(await servers.query("SELECT count(*) FROM checkpoint_rows")).toEqual([{ count: "2" }]);
   });
 
-  it("know what the other one has written, also when that has gone", async () => {
+  it("see each other's checkpoints, also after a delete", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
     const write = (storage: OpenedStorage, value: number) =>
@@ -249,7 +249,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     };
     const newest = async (storage: OpenedStorage): Promise<string | undefined> =>
       (await storage.checkpointer.getTuple({ configurable: { thread_id: "t1", checkpoint_ns: "" } }))?.checkpoint.id;
-    // Each has keys for its own states; those of the first one are the smaller ones.
+    // Each server has keys for its own states; those of the first one are smaller.
     await write(one, "5");
     await write(other, "2", "5");
     expect(await newest(one)).toBe("2");
@@ -259,7 +259,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect([await newest(one), await newest(other)]).toEqual(["3", "3"]);
   });
 
-  it("find what the other one has made where they have looked in vain", async () => {
+  it("find what the other server has made after they looked for it in vain", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const assistantId = crypto.randomUUID();
     await expect(one.client.assistants.get(assistantId)).rejects.toThrow("404");
@@ -269,12 +269,12 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await one.client.threads.getHistory(thread_id)).toEqual([]);
     await other.client.runs.wait(thread_id, assistantId, { input: { value: 1 } });
     expect(await one.client.threads.getHistory(thread_id)).toHaveLength(3);
-    // What removes states has to find them, too.
+    // What deletes states has to find them, too.
     await one.send("POST", "/threads/prune", { thread_ids: [thread_id], strategy: "keep_latest" });
     expect(await other.client.threads.getHistory(thread_id)).toHaveLength(1);
   });
 
-  it("read messages in the events of a run, where the other one has written some since", async () => {
+  it("read the messages in a run's events, also those that the other server has written since", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
     const body = { input: { messages: [{ role: "user", content: "hi" }] }, streamMode: ["values" as const] };
@@ -287,7 +287,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(events.at(-1)).toMatchObject({ event: "values", data: told });
   });
 
-  it("keep the questions of a run that another one begins while a run is rolled back", async () => {
+  it("keep the questions of a run that another server starts during a rollback", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     await one.sessions.create(sessionRecord("s1"));
     const { taken } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
@@ -307,12 +307,12 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
       async update(...change) {
         const isTaken = await servers.query("SELECT FROM sessions WHERE turn IS NOT NULL");
         asked = ask();
-        // Where the removal has no turn, the other run comes between what it has read and what it writes.
+        // Without a lease for the rollback, the other run starts between its read and its write.
         if (isTaken.length === 0) await asked;
         return await one.sessions.update(...change);
       },
     };
-    const graphs = { ids: () => [] } as unknown as Parameters<typeof rollBack>[1]["graphs"]; // none is served
+    const graphs = { ids: () => [] } as unknown as Parameters<typeof rollBack>[1]["graphs"]; // no graph is served
     if (ended !== undefined)
       await rollBack(ended, { storage: { ...one, sessions }, graphs, logger: createLogger("silent") });
     await asked;
@@ -320,7 +320,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await one.runs.get("r1")).toBeUndefined();
   });
 
-  it("keep what is in their hands where the machine's clock is set an hour ahead", async () => {
+  it("keep their leases when the machine's clock is set an hour ahead", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const ids = [one.cluster.id, other.cluster.id];
     let lost = 0;
@@ -328,10 +328,10 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
     try {
       expect([one.cluster.holdsLease(), other.cluster.holdsLease()]).toEqual([false, false]);
-      // Not by the first beat, which may have been on its way.
+      // Not by the first heartbeat, which may have been in flight.
       await expect.poll(() => [one.cluster.holdsLease(), other.cluster.holdsLease()]).toEqual([true, true]);
       expect([one.cluster.id, other.cluster.id, lost]).toEqual([...ids, 0]);
-      // What is dated goes by the clock of the database.
+      // Dates come from the clock of the database.
       const updated = await one.sessions.create(sessionRecord("s1")).then(() => one.sessions.update("s1", {}));
       const [row] = await servers.query(
         "SELECT abs(extract(epoch FROM now() - updated_at::timestamptz)) < 60 AS is_near FROM sessions",
@@ -342,7 +342,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     }
   });
 
-  it("refuse what a server writes that the other one has taken for gone, and let it begin anew", async () => {
+  it("refuse the writes of a server whose lease has expired, and give it a new lease", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     await one.sessions.create(sessionRecord("s1"));
     const { taken } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
@@ -366,7 +366,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await other.runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 1 });
   });
 
-  it("are trusted again after they were taken for gone only when the other one knows of them", async () => {
+  it("hold a new lease after an expiry only when the other server knows of it", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const remove = async (): Promise<number> => {
       await servers.query(`DELETE FROM servers WHERE id <> ${other.cluster.id}`);

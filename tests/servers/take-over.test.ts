@@ -9,10 +9,10 @@ import { createServers } from "./two-servers.ts";
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
-/** How long one may be silent here, in seconds. */
+/** The lease of a server here, in seconds. */
 const leaseSeconds = 3;
 
-/** A graph that notes each of its steps in a file, and waits between them until another file is there. */
+/** A graph that records each of its steps in a file, and waits between them until another file exists. */
 const graph = `
 import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -29,8 +29,8 @@ export const patient = new StateGraph(z.object({ place: z.string(), gate: z.stri
   .addEdge(START, "first").addEdge("first", "wait").addEdge("wait", "last").addEdge("last", END).compile();
 `;
 
-describe.skipIf(postgres === undefined)("a server that goes away", { timeout: 180_000 }, () => {
-  it("is replaced by another one, whether it was frozen or killed, and what it wakes up with is refused", async () => {
+describe.skipIf(postgres === undefined)("a server that stops responding", { timeout: 180_000 }, () => {
+  it("is taken over by another one, whether it was frozen or killed, and its late writes are refused", async () => {
     const servers = await createServers(postgres);
     const folder = mkdtempSync(join(tmpdir(), "millrace-"));
     const start = async (): Promise<ServerProcess> => {

@@ -4,20 +4,20 @@ import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { type TestPostgres, withClient } from "../support/processes/postgres.ts";
 
-/** A PostgreSQL, and what works on one database of it; all of it goes with `close`. */
+/** A PostgreSQL with a database, and the servers on it; `close` stops and removes them all. */
 export interface Servers {
   url: string;
-  /** One server more. */
+  /** Starts another server. */
   start(changes?: Partial<Config>): Promise<TestServer>;
-  /** The storage as one server more has it, without the rest of that. */
+  /** The storage of another server, without the rest of that server. */
   open(): Promise<OpenedStorage>;
   query(sql: string): Promise<unknown[]>;
   close(): Promise<void>;
 }
 
 /**
- * A new database, and servers on it. `postgres`: that of the file of tests, which stops it; `lease`: how long a server may be
- * silent, in seconds. All of them share the process of the test: none is to be taken for gone because that is busy.
+ * A new database, and servers on it. `postgres`: the one of the test file, which stops it; `lease`: in seconds, long by
+ * default, because all servers share the process of the test: a busy process must not let a lease expire.
  */
 export async function createServers(postgres: TestPostgres | undefined, lease = 60): Promise<Servers> {
   const url = (await postgres?.create()) ?? "";

@@ -6,14 +6,14 @@ import { createServers, type Servers } from "./two-servers.ts";
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
-describe.skipIf(postgres === undefined)("servers of a database that a later version has changed", () => {
+describe.skipIf(postgres === undefined)("servers of a database that a later version has migrated", () => {
   let servers: Servers;
   beforeEach(async () => {
     servers = await createServers(postgres);
   });
   afterEach(() => servers.close());
 
-  it("give their runs back, take no others, and say why", async () => {
+  it("release their runs, refuse new ones, and say why", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create();
     const gate = crypto.randomUUID();
@@ -38,7 +38,7 @@ describe.skipIf(postgres === undefined)("servers of a database that a later vers
     const inHand = "SELECT FROM runs WHERE status IN ('pending', 'running') AND owner IS NOT NULL";
     await expect.poll(() => servers.query(inHand)).toEqual([]);
     expect(await servers.query("SELECT DISTINCT crashes FROM runs")).toEqual([{ crashes: 0 }]);
-    // What is stored can be read as before.
+    // Stored data can be read as before.
     expect((await other.client.runs.get(thread_id, waiting.run_id)).status).toBe("pending");
   });
 });

@@ -7,8 +7,8 @@ import { createServers, type Servers } from "./two-servers.ts";
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
-/** What stands only in the beat: with no beat of their own servers find it as soon as they are told to look. */
-describe.skipIf(postgres === undefined)("two servers without beats of their own", () => {
+/** Without heartbeats, servers find what only a heartbeat would show as soon as a notification makes them look. */
+describe.skipIf(postgres === undefined)("two servers without heartbeats", () => {
   let servers: Servers;
   let one: TestServer;
   let other: TestServer;
@@ -50,7 +50,7 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     expect(await one.client.runs.join(next.thread_id, next.run_id)).toMatchObject({ passed: true });
   });
 
-  it("stop the agents that a thread has sent to the background, and the runs of an assistant that is deleted", async () => {
+  it("stop the background agents of a thread, and the runs of a deleted assistant", async () => {
     const parent = await startGated(other);
     const sent = await one.client.threads.create({ metadata: { background_of: parent.thread_id } });
     const child = await startGated(one, "enqueue", sent.thread_id);
@@ -65,14 +65,14 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     expect(await servers.query(`SELECT FROM runs WHERE assistant_id = '${assistant_id}'`)).toEqual([]);
   });
 
-  it("begin what has waited for a run of the other one", async () => {
-    // The beat with which a server begins to listen is over when it is heard to have stopped a run.
+  it("start a run that was queued behind a run of the other server", async () => {
+    // The heartbeat with which a server starts to listen is over when it has stopped a run for the other one.
     const before = await startGated(other);
     await one.client.runs.cancel(before.thread_id, before.run_id, true);
     const first = await startGated(one);
     await expect.poll(() => statusOf(first)).toBe("running");
     const behind = await startGated(other, "enqueue", first.thread_id);
-    // By the end of a later run it is known that this one has to wait.
+    // The end of a later run shows that the server knows of the queued one.
     await other.client.runs.wait(null, "counter", { input: { value: 1 } });
     openGate(first.gate);
     await expect.poll(() => statusOf(behind)).toBe("running");
@@ -80,7 +80,7 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     await one.client.runs.join(behind.thread_id, behind.run_id);
   });
 
-  it("roll back what has come to its end before its server has heard of that: no state is there when it has ended", async () => {
+  it("roll back a run that ends before its server knows of the rollback: no checkpoint is left", async () => {
     await servers.query(`CREATE TABLE states_at_end (count int);
       CREATE FUNCTION note_states() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         INSERT INTO states_at_end SELECT count(*) FROM checkpoint_rows AS c JOIN checkpoint_runs AS r ON r.key = c.run
@@ -91,7 +91,7 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
         EXECUTE FUNCTION note_states()`);
     const { gate, thread_id, run_id } = await startGated(one);
     await expect.poll(async () => (await one.client.threads.getState(thread_id)).next).toEqual(["wait"]);
-    // As a cancel by way of the other server, whose notice is lost.
+    // Like a cancel at the other server whose notification is lost.
     await servers.query(`UPDATE runs SET stop_requested = 'rollback' WHERE run_id = '${run_id}'`);
     openGate(gate);
     await expect.poll(() => servers.query("SELECT FROM runs")).toEqual([]);
@@ -99,7 +99,7 @@ describe.skipIf(postgres === undefined)("two servers without beats of their own"
     expect(await other.client.threads.getHistory(thread_id)).toEqual([]);
   });
 
-  it("go on with what the other one gives back when it stops", async () => {
+  it("continue the runs that the other server releases when it stops", async () => {
     const walking = await startGated(one);
     const waiting = await startGated(one, "enqueue", walking.thread_id);
     await expect.poll(() => statusOf(walking)).toBe("running");

@@ -21,12 +21,12 @@ import { createServers, type Servers } from "./two-servers.ts";
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
 
-describe.skipIf(postgres === undefined)("servers and the folders that tools work in", () => {
+describe.skipIf(postgres === undefined)("servers and the workspaces of their tools", () => {
   let servers: Servers;
   let model: ModelServer;
   let opened: PromiseWithResolvers<void>;
   let folder: string;
-  /** A server whose workspace is a folder of that name. */
+  /** A server whose workspace is the folder of that name. */
   const start = (name: string) => {
     const { openai } = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
     mkdirSync(join(folder, name), { recursive: true });
@@ -53,7 +53,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("leave a run to those that have mounted its folder, and say why it waits", async () => {
+  it("leave a run to servers with its workspace, and say why it waits", async () => {
     const [gone, other] = [await start("letters"), await start("numbers")];
     const id = readFileSync(join(folder, "letters", ".millrace-workspace"), "utf8").trim();
     expect(await (await gone.send("GET", "/server")).json()).toMatchObject({ servers: { workspace: id } });
@@ -74,7 +74,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
       const more = { context: { mode: "free_work" }, multitaskStrategy: "enqueue" as const };
       return await client.runs.create(stopped.thread_id, "agent", { input: { messages: [message] }, ...more });
     };
-    // The one that comes second is the oldest of its thread when what is before it has been stopped.
+    // The second run is the oldest of its thread when the one before it has been stopped.
     const queued = [await behind(gone), await behind(other)];
     await gone.close();
     const seen = (): Promise<unknown> => other.client.runs.get(first.thread_id, first.run_id);
@@ -101,7 +101,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     ]);
   });
 
-  it("write one path one after the other where they have mounted the same folder, and others at once", async () => {
+  it("write the same path of a shared workspace one after the other, and other paths at once", async () => {
     const [server, other] = [await start("letters"), await servers.open()];
     const workspace = readFileSync(join(folder, "letters", ".millrace-workspace"), "utf8").trim();
     await other.cluster.announceGraphs([], { workspace, graphs: [] });
@@ -126,7 +126,7 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     expect(await first).toBe(200);
     await expect.poll(tickets).toEqual([]);
 
-    // Those of a server that is gone go with it.
+    // The locks of a server that has ended are released.
     await locks.acquire(["/c.md/"], signal);
     const second = write("c.md");
     await expect.poll(tickets).toHaveLength(2);
@@ -134,12 +134,12 @@ describe.skipIf(postgres === undefined)("servers and the folders that tools work
     expect(await second).toBe(200);
   });
 
-  it("rename and remove nothing once another server may have taken the run", async () => {
+  it("rename and delete nothing once another server may have taken the run", async () => {
     const storage = await servers.open();
     await storage.sessions.create(sessionRecord("s1"));
     const { taken } = await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
     const { ledger } = storage.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
-    // A server that was frozen after the start of its call goes on with what comes after.
+    // A server that was frozen after the start of its call goes on with the rest of it.
     const runtime = { locks: createLocks(), ledger: { ...createMemoryLedger(), confirm: ledger.confirm } };
     const call = (tool: Tool, callId: string, input: Record<string, string>): Promise<ToolResult> => {
       const { toolkitServices } = toolkitParts(folder);

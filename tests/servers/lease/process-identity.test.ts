@@ -2,12 +2,12 @@ import { spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
 import { hasProcessEnded, thisProcess } from "@millrace/engine/storage/postgres/servers/process-identity";
 
-it("a server is known to have ended only by its process, on its machine and in its container", () => {
+it("a server counts as ended only by its process, on the same machine and in the same container", () => {
   const here = thisProcess();
   const ended = spawnSync("true").pid;
   expect(hasProcessEnded({ ...here, process: ended })).toBe(true);
   expect(hasProcessEnded({ ...here, process: process.ppid })).toBe(false);
-  // Containers may have one name and number their processes alike.
+  // Containers may share a name and number their processes alike.
   const [name = "", boot = ""] = here.host.split(" ");
   for (const host of [name, `${name} ${boot} pid:[1]`, `elsewhere ${boot}`]) {
     expect(hasProcessEnded({ host, process: ended })).toBe(false);
