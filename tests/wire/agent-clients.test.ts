@@ -4,7 +4,7 @@ import { packagesOfGraphs, startTestServer, type TestServer } from "../support/t
 
 const Chunk = z.object({ data: z.object({ chunk: z.object({ content: z.string() }) }) });
 
-/** What the LangGraph clients of other chat kits send to the wire, and read of its answers. */
+/** What the LangGraph clients of other chat kits send, and what they read of the answers. */
 describe.each(packagesOfGraphs)("with %s", (packages) => {
   let server: TestServer;
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
   describe("AG-UI and CopilotKit", () => {
     const streamMode = ["events" as const, "values" as const, "updates" as const, "messages-tuple" as const];
 
-    test("find the graph's assistant, its schemas and its drawing", async () => {
+    test("find the graph's assistant, its schemas and its graph", async () => {
       const { assistants } = server.client;
       const [found] = await assistants.search({ graphId: "talker" });
       expect(found).toMatchObject({ graph_id: "talker", name: "talker" });
@@ -35,7 +35,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(nodes.map(({ id }) => id)).toContain("talk");
     });
 
-    test("make the thread by their own id, and hear the model's words with the node that says them", async () => {
+    test("create the thread under their own id, and stream the model's words with their node", async () => {
       const { threads, runs } = server.client;
       const threadId = crypto.randomUUID();
       await threads.create({ threadId, ifExists: "do_nothing" });
@@ -52,7 +52,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(state.tasks).toEqual([]);
     });
 
-    test("go on from before an earlier message, which is how they say it again", async () => {
+    test("fork before an earlier message, which is how they send a message again", async () => {
       const { threads, runs } = server.client;
       const { thread_id } = await threads.create();
       await runs.wait(thread_id, "talker", { input: hi });
@@ -69,7 +69,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(values.messages.map(({ type }) => type)).toEqual(["human", "ai"]);
     });
 
-    test("find the question of an interrupt in the tasks, and answer it by a command", async () => {
+    test("find the question of an interrupt in the tasks, and answer it with a command", async () => {
       const { threads, runs } = server.client;
       const { thread_id } = await threads.create();
       await eventsOf(runs.stream(thread_id, "asker", { input: {}, streamMode }));
@@ -85,7 +85,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
   describe("assistant-ui", () => {
     const streamMode = ["messages" as const, "updates" as const, "custom" as const];
 
-    test("adds up partial messages, which end as the state has them", async () => {
+    test("accumulates partial messages, which at the end equal those of the state", async () => {
       const { threads, runs } = server.client;
       const { thread_id } = await threads.create();
       const sent = { input: hi, streamMode, onDisconnect: "cancel" as const };
@@ -98,7 +98,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(new Set(partials.map(({ data }) => Reflect.get(Object(data)[0], "id")))).toEqual(new Set([stored?.id]));
     });
 
-    test("hears of an interrupt in the updates, and loads it again from the state", async () => {
+    test("receives an interrupt in the updates, and reloads it from the state", async () => {
       const { threads, runs } = server.client;
       const { thread_id } = await threads.create();
       const events = await eventsOf(runs.stream(thread_id, "asker", { input: {}, streamMode }));

@@ -17,7 +17,7 @@ const send = async (method: string, path: string, body?: unknown): Promise<[numb
   told(await server.send(method, path, body));
 
 describe("POST /assistants", () => {
-  test("POST /assistants 200: the first version, with nothing left out", async () => {
+  test("POST /assistants 200: the first version, with all fields", async () => {
     const made = await server.client.assistants.create({ graphId: "counter" });
     expect(made).toEqual({
       assistant_id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
@@ -51,7 +51,7 @@ describe("POST /assistants", () => {
     });
   });
 
-  test("POST /assistants 409: an id that is taken, also by a graph's own; do_nothing gives what is there", async () => {
+  test("POST /assistants 409: the id exists, also of a graph; do_nothing returns the existing assistant", async () => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "counter", name: "first" });
     const again = { graph_id: "mirror", assistant_id };
     expect(await send("POST", "/assistants", again)).toEqual([409, "Assistant already exists"]);
@@ -61,7 +61,7 @@ describe("POST /assistants", () => {
     expect(await kept.json()).toMatchObject({ graph_id: "counter", name: "first", version: 1 });
   });
 
-  test("one that was looked for before it was made is there from then on", async () => {
+  test("one that was first read as 404 is found once it is created", async () => {
     const assistantId = crypto.randomUUID();
     await expect(server.client.assistants.get(assistantId)).rejects.toThrow("404");
     await server.client.assistants.create({ graphId: "counter", assistantId });
@@ -150,7 +150,7 @@ describe("POST /assistants/search and /count", () => {
     expect(await server.client.assistants.search({ metadata, name: "LPH" })).toMatchObject([{ name: "alpha" }]);
   });
 
-  test("POST /assistants/count 200: a bare number", async () => {
+  test("POST /assistants/count 200: a number", async () => {
     const metadata = { count: crypto.randomUUID() };
     for (const name of ["one", "two"]) await server.client.assistants.create({ graphId: "counter", name, metadata });
     expect(await server.client.assistants.count({ metadata })).toBe(2);
@@ -217,7 +217,7 @@ describe("versions", () => {
     expect(await server.client.assistants.getVersions("flood")).toMatchObject([{ version: 1, graph_id: "flood" }]);
   });
 
-  test("POST /assistants/:assistant_id/latest 200: the whole of a former version is in use again", async () => {
+  test("POST /assistants/:assistant_id/latest 200: an earlier version as a whole is used again", async () => {
     const made = await server.client.assistants.create({ graphId: "counter", context: { model: "a" } });
     const id = made.assistant_id;
     await server.client.assistants.update(id, { graphId: "mirror", context: { model: "b" }, description: "later" });
@@ -231,7 +231,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("of a graph's own assistant are kept over a restart, and it can go back to the first one", async () => {
+  test("of a system assistant survive a restart, and it can be set back to the first one", async () => {
     const other = await startTestServer();
     const changed = await other.client.assistants.update("counter", { name: "Ours", context: { model: "b" } });
     expect(changed).toMatchObject({ version: 2, name: "Ours", assistant_id: systemAssistantId("counter") });
@@ -245,7 +245,7 @@ describe("versions", () => {
 });
 
 describe("a run by an assistant", () => {
-  test("begins with the assistant's configuration, context and metadata, and what the run says goes before them", async () => {
+  test("uses the assistant's configuration, context and metadata, which those of the run override", async () => {
     const { assistant_id } = await server.client.assistants.create({
       graphId: "mirror",
       config: { configurable: { tone: "dry", pace: "slow" } },
@@ -273,7 +273,7 @@ describe("a run by an assistant", () => {
 });
 
 describe("DELETE /assistants/:assistant_id", () => {
-  test("DELETE /assistants/:assistant_id 200: it goes with its versions and runs, threads stay", async () => {
+  test("DELETE /assistants/:assistant_id 200: its versions and runs are deleted, threads stay", async () => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "gated" });
     const { thread_id } = await server.client.threads.create();
     openGate("of an assistant");
@@ -290,7 +290,7 @@ describe("DELETE /assistants/:assistant_id", () => {
     await expect(server.client.runs.wait(thread_id, assistant_id, { input: {} })).rejects.toThrow("HTTP 404");
   });
 
-  test("with delete_threads the threads that it was last used in go as well", async () => {
+  test("with delete_threads the threads that last used it are deleted as well", async () => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "counter" });
     const { thread_id } = await server.client.threads.create();
     await server.client.runs.wait(thread_id, assistant_id, { input: {} });
@@ -300,7 +300,7 @@ describe("DELETE /assistants/:assistant_id", () => {
     expect((await send("GET", `/threads/${other.thread_id}`))[0]).toBe(200);
   });
 
-  test("DELETE /assistants/:assistant_id 403: a graph's own assistant stays", async () => {
+  test("DELETE /assistants/:assistant_id 403: a system assistant stays", async () => {
     const [status, text] = await send("DELETE", "/assistants/counter");
     expect([status, text]).toEqual([403, expect.stringContaining("whose own assistant stays")]);
     expect((await send("GET", "/assistants/counter"))[0]).toBe(200);
@@ -316,7 +316,7 @@ describe("owners", () => {
   });
   afterAll(() => owned.remove());
 
-  test("see what is their own and the system's; another's is as if it did not exist", async () => {
+  test("see their own and the system's assistants; those of others are 404", async () => {
     const create = { graph_id: "counter", name: "hers" };
     const made = await owned.send("POST", "/assistants", create, keyed("key-of-ada"));
     const { assistant_id: id } = z.object({ assistant_id: z.string() }).parse(await made.json());
@@ -334,7 +334,7 @@ describe("owners", () => {
     expect(await used.json()).toEqual({ value: 1 });
   });
 
-  test("PATCH /assistants/:assistant_id 403: a graph's own is changed by the owner admin only", async () => {
+  test("PATCH /assistants/:assistant_id 403: only the owner admin changes a system assistant", async () => {
     const patch = (key: string): Promise<Response> =>
       owned.send("PATCH", "/assistants/counter", { name: "changed" }, keyed(key));
     expect((await patch("key-of-ada")).status).toBe(403);
@@ -369,7 +369,7 @@ test("GET /assistants/:assistant_id/graph 200: nodes and edges, subgraphs opened
   expect(await nodesOf(2)).toEqual(expect.arrayContaining(opened));
 });
 
-test("GET /assistants/:assistant_id/schemas 200: of the graph that it is made of", async () => {
+test("GET /assistants/:assistant_id/schemas 200: those of its graph", async () => {
   const { assistant_id } = await server.client.assistants.create({ graphId: "counter" });
   const schemas = await server.client.assistants.getSchemas(assistant_id);
   expect(Object.keys(schemas).toSorted()).toEqual(

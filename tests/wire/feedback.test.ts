@@ -7,12 +7,12 @@ import { z } from "zod";
 import { readEvents } from "@millrace/testing/read-events";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
-/** Takes traces, and gives an address for each key that is asked for, but for `refused`. */
+/** Receives traces, and returns a feedback URL for each requested key, except for `refused`. */
 let langsmith: Server;
 let server: TestServer;
-/** The beginnings of spans, as they were sent. */
+/** The starts of spans, as they were sent. */
 const spans: Span[] = [];
-/** What was sent with the end of a span, by its id; of a short one that goes with its beginning. */
+/** What was sent with the end of a span, by its id; a short span is sent with its start. */
 const ends = new Map<string, z.infer<typeof End>>();
 const End = z.looseObject({ id: z.string(), reference_example_id: z.string().nullish() });
 const Span = z.looseObject({
@@ -51,7 +51,7 @@ beforeAll(async () => {
   });
   langsmith.listen(0, "127.0.0.1");
   await once(langsmith, "listening");
-  // A server that listens on a port has an address.
+  // A listening server has an address.
   const { port } = langsmith.address() as AddressInfo;
   const endpoint = `http://127.0.0.1:${port}`;
   server = await startTestServer({ langsmith: { enabled: true, apiKey: "lsv2-test", endpoint, project: "test" } });
@@ -69,12 +69,12 @@ async function eventsOf(feedback_keys: string[]) {
   return { runId: response.headers.get("content-location")?.split("/").at(-1), events: await readEvents(response) };
 }
 
-test("GET /info says that runs are traced, also to a project of their own", async () => {
+test("GET /info says that runs are traced, also to other projects", async () => {
   const flags = { langsmith: true, langsmith_tracing_replicas: true };
   expect(await (await server.send("GET", "/info")).json()).toMatchObject({ flags });
 });
 
-test("feedback_keys give an event with an address for each", async () => {
+test("feedback_keys give an event with a URL for each key", async () => {
   const { runId, events } = await eventsOf(["thumbs", "stars"]);
   expect(events.map(({ event }) => event)).toEqual(["metadata", "values", "values", "feedback"]);
   expect(events.at(-1)?.data).toEqual({
@@ -83,12 +83,12 @@ test("feedback_keys give an event with an address for each", async () => {
   });
 });
 
-test("a run does not fail because nobody may judge it", async () => {
+test("a run does not fail when LangSmith refuses a feedback URL", async () => {
   const { events } = await eventsOf(["refused"]);
   expect(events.map(({ event }) => event)).toEqual(["metadata", "values", "values"]);
 });
 
-test("langsmith_tracer sends the spans of a run to its project as well, as the example that it stands for", async () => {
+test("langsmith_tracer sends the spans of a run also to its project, with its example id", async () => {
   const [thread, example_id] = [await server.client.threads.create(), crypto.randomUUID()];
   const own = { langsmith_tracer: { project_name: "study", example_id } };
   const body = { assistant_id: "counter", input: { value: 1 }, ...own };
@@ -117,7 +117,7 @@ test("langsmith_tracer sends the spans of a run to its project as well, as the e
     ]);
 });
 
-test("a langsmith_tracer that names nothing is none, and one of a wrong form is refused", async () => {
+test("a langsmith_tracer without a project is ignored, and an invalid one is refused", async () => {
   const start = async (langsmith_tracer: unknown): Promise<number> => {
     const { thread_id } = await server.client.threads.create();
     const body = { assistant_id: "counter", input: { value: 1 }, langsmith_tracer };

@@ -15,7 +15,7 @@ const counted = async (): Promise<string> => {
   return threadId;
 };
 
-/** The first events of a stream that does not end by itself. */
+/** The first events of a stream that stays open. */
 async function firstOf(response: Response, count: number): Promise<ReadEvent[]> {
   const taken: ReadEvent[] = [];
   for await (const event of eventsOf(response)) {
@@ -29,7 +29,7 @@ test("GET /ok 200", async () => {
   expect(await (await server.send("GET", "/ok")).json()).toEqual({ ok: true });
 });
 
-test("GET /info 200: a version that Studio accepts, and what this server can do", async () => {
+test("GET /info 200: a version that Studio accepts, and the server's capabilities", async () => {
   expect(await (await server.send("GET", "/info")).json()).toMatchObject({
     version: expect.stringMatching(/^1\.[5-9]/u),
     langgraph_js_version: expect.any(String),
@@ -38,7 +38,7 @@ test("GET /info 200: a version that Studio accepts, and what this server can do"
   });
 });
 
-test("POST /threads/prune 200: how many were pruned, of those that are there", async () => {
+test("POST /threads/prune 200: the number of pruned threads, of those that exist", async () => {
   const [one, other] = [await counted(), await counted()];
   const missing = "0192d1c4-7d5e-7000-8000-00000000dead";
   const kept = await server.send("POST", "/threads/prune", { thread_ids: [one], strategy: "keep_latest" });
@@ -69,7 +69,7 @@ test("GET /threads/:thread_id/stream 200: all runs of a thread, the events of ea
   );
 });
 
-test("POST /threads/:thread_id/commands 200: an answer, or an error that is an answer too", async () => {
+test("POST /threads/:thread_id/commands 200: a result, or an error as an answer", async () => {
   const path = `/threads/${await counted()}/commands`;
   const state = await server.send("POST", path, { id: 1, method: "state.get" });
   expect(await state.json()).toMatchObject({ type: "success", id: 1, result: { values: { value: 2 } } });
@@ -80,11 +80,11 @@ test("POST /threads/:thread_id/commands 200: an answer, or an error that is an a
   ]);
 });
 
-test("POST /threads/:thread_id/commands 400: no id of a thread", async () => {
+test("POST /threads/:thread_id/commands 400: the thread id is no UUID", async () => {
   expect((await server.send("POST", "/threads/no-uuid/commands", { id: 1, method: "state.get" })).status).toBe(400);
 });
 
-test("POST /threads/:thread_id/stream/events 200: the record of a thread", async () => {
+test("POST /threads/:thread_id/stream/events 200: the events of a thread", async () => {
   const threadId = crypto.randomUUID();
   const body = { id: 1, method: "run.start", params: { assistant_id: "counter", input: { value: 1 } } };
   expect(await (await server.send("POST", `/threads/${threadId}/commands`, body)).json()).toMatchObject({
@@ -98,7 +98,7 @@ test("POST /threads/:thread_id/stream/events 200: the record of a thread", async
   });
 });
 
-test("POST /threads/:thread_id/stream/events 400: a key that nobody knows", async () => {
+test("POST /threads/:thread_id/stream/events 400: an unknown key", async () => {
   const path = `/threads/${await newThread()}/stream/events`;
   expect((await server.send("POST", path, { channels: ["values"], colors: true })).status).toBe(400);
 });
@@ -108,7 +108,7 @@ test("GET /threads/:thread_id/stream/events 426: it is a WebSocket", async () =>
   expect([response.status, response.headers.get("upgrade")]).toEqual([426, "websocket"]);
 });
 
-test("GET /threads/:thread_id/stream/events 400: no id of a thread", async () => {
+test("GET /threads/:thread_id/stream/events 400: the thread id is no UUID", async () => {
   expect((await server.send("GET", "/threads/no-uuid/stream/events")).status).toBe(400);
 });
 

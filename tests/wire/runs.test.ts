@@ -24,7 +24,7 @@ const noAssistant =
   'No assistant found for "nobody". Make sure the assistant ID is for a valid assistant or a valid graph ID.';
 const busy = "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.";
 
-/** A run that waits at a gate of its own; `open` lets it go on and waits for its end. */
+/** A run that waits at its own gate; `open` opens the gate and waits for the run's end. */
 async function waiting(threadId: string, body: object = {}) {
   const gate = crypto.randomUUID();
   const request = { assistant_id: "gated", input: { gate }, ...body };
@@ -40,7 +40,7 @@ async function waiting(threadId: string, body: object = {}) {
 
 const starts = ["", "/stream", "/wait"];
 
-describe("a body that cannot be used", () => {
+describe("an invalid body", () => {
   const wrong = { assistant_id: "counter", stream_mode: "colors" };
   test.each([
     ["POST /threads/:thread_id/runs 400", `/threads/${missing}/runs`, wrong],
@@ -104,7 +104,7 @@ describe("what does not exist", () => {
     expect(await send(method, path, body)).toEqual([404, text]);
   });
 
-  test("a thread's run by an unknown assistant is refused and nothing is admitted", async () => {
+  test("a run by an unknown assistant is refused and not admitted", async () => {
     const threadId = await newThread();
     for (const kind of starts) {
       expect(await send("POST", `/threads/${threadId}/runs${kind}`, { assistant_id: "nobody" })).toEqual([
@@ -117,7 +117,7 @@ describe("what does not exist", () => {
 });
 
 describe("starting a run of a thread", () => {
-  test("POST /threads/:thread_id/runs 200: a whole Run that is pending, and where it is", async () => {
+  test("POST /threads/:thread_id/runs 200: the complete pending Run, and its location", async () => {
     const threadId = await newThread();
     const body = {
       ...counter,
@@ -158,7 +158,7 @@ describe("starting a run of a thread", () => {
     expect(await server.client.runs.join(threadId, run.run_id)).toEqual({ value: 2 });
   });
 
-  test("POST /threads/:thread_id/runs/stream 200: its events, with where it is and how to come back", async () => {
+  test("POST /threads/:thread_id/runs/stream 200: its events, with its location and how to reconnect", async () => {
     const threadId = await newThread();
     const response = await server.send("POST", `/threads/${threadId}/runs/stream`, counter);
     expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -175,7 +175,7 @@ describe("starting a run of a thread", () => {
   });
 
   test.each([{ multitask_strategy: "enqueue" }, { multitask_strategy: "enqueue", after_seconds: 3_600 }])(
-    "whoever follows a run that waits is told at once where it is: %j",
+    "a subscriber of a pending run receives its location at once: %j",
     { timeout: 4_000 },
     async (options) => {
       const threadId = await newThread();
@@ -188,7 +188,7 @@ describe("starting a run of a thread", () => {
     },
   );
 
-  test("POST /threads/:thread_id/runs/wait 200: the last values, or how it failed", async () => {
+  test("POST /threads/:thread_id/runs/wait 200: the last values, or the error", async () => {
     const threadId = await newThread();
     const response = await server.send("POST", `/threads/${threadId}/runs/wait`, counter);
     const [run] = await server.client.runs.list(threadId);
@@ -200,7 +200,7 @@ describe("starting a run of a thread", () => {
     expect(JSON.parse(asked[1])).toMatchObject({ __interrupt__: [{ value: { question: "Go on?" } }] });
   });
 
-  test("if_not_exists makes the thread", async () => {
+  test("if_not_exists creates the thread", async () => {
     for (const kind of starts) {
       const threadId = crypto.randomUUID();
       const body = { ...counter, if_not_exists: "create" };
@@ -246,7 +246,7 @@ describe("starting a run of a thread", () => {
   });
 
   test.each([["rollback"], ["interrupt"]] as const)(
-    "a run that comes with %s ends the one before",
+    "a run with multitask_strategy %s ends the one before",
     async (strategy) => {
       const threadId = await newThread();
       const first = await waiting(threadId);
@@ -261,7 +261,7 @@ describe("starting a run of a thread", () => {
     },
   );
 
-  test("after_seconds is in the time of its creation, and it does not begin before", async () => {
+  test("after_seconds is added to created_at, and the run does not start before", async () => {
     const threadId = await newThread();
     const before = Date.now();
     const run = await server.client.runs.create(threadId, "counter", { input: {}, afterSeconds: 3_600 });
@@ -272,7 +272,7 @@ describe("starting a run of a thread", () => {
     expect(await server.client.runs.join(threadId, soon.run_id)).toEqual({ value: 1 });
   });
 
-  test("durability says when states are written; exit is as safe as sync; checkpoint_during is its older form", async () => {
+  test("durability says when states are written; exit acts as sync; checkpoint_during is its older form", async () => {
     const written = async (body: object): Promise<unknown> => {
       const response = await server.send("POST", `/threads/${await newThread()}/runs`, { ...counter, ...body });
       const run = Started.parse(await response.json());
@@ -287,7 +287,7 @@ describe("starting a run of a thread", () => {
     expect(await written({ checkpoint_during: false, durability: "async" })).toBe("async");
   });
 
-  test("a command goes before an input, and its goto may carry what the node gets", async () => {
+  test("a command takes precedence over an input, and its goto may have an input for the node", async () => {
     const threadId = await newThread();
     const body = {
       assistant_id: "counter",
@@ -296,7 +296,7 @@ describe("starting a run of a thread", () => {
     expect(await send("POST", `/threads/${threadId}/runs/wait`, body)).toEqual([200, JSON.stringify({ value: 7 })]);
   });
 
-  test("strict_resume fails a run that answers what nobody asks, and the question stays open", async () => {
+  test("strict_resume fails a run whose answer has no question, and the open question stays open", async () => {
     const threadId = await newThread();
     await server.client.runs.wait(threadId, "asker", { input: {} });
     const [task] = (await server.client.threads.getState(threadId)).tasks;
@@ -314,7 +314,7 @@ describe("starting a run of a thread", () => {
     expect(await answer({ resume: "again" })).toMatchObject({ __error__: { error: "UnknownInterruptError" } });
   });
 
-  test("a checkpoint is where it begins", async () => {
+  test("a run starts from the given checkpoint", async () => {
     const threadId = await newThread();
     await server.client.runs.wait(threadId, "counter", { input: { value: 1 } });
     const [, before] = await server.client.threads.getHistory(threadId);
@@ -351,7 +351,7 @@ describe("runs of a thread", () => {
     ]);
   });
 
-  test("GET /threads/:thread_id/runs/:run_id 200: as it is now; under another thread it is not there", async () => {
+  test("GET /threads/:thread_id/runs/:run_id 200: its current state; under another thread it is 404", async () => {
     const threadId = await newThread();
     const run = await server.client.runs.create(threadId, "counter", { input: {} });
     await server.client.runs.join(threadId, run.run_id);
@@ -360,7 +360,7 @@ describe("runs of a thread", () => {
     expect((await send("GET", `/threads/${await newThread()}/runs/${run.run_id}`))[0]).toBe(404);
   });
 
-  test("DELETE /threads/:thread_id/runs/:run_id 204: it goes with what it wrote", async () => {
+  test("DELETE /threads/:thread_id/runs/:run_id 204: its checkpoints are deleted too", async () => {
     const threadId = await newThread();
     await server.client.runs.wait(threadId, "counter", { input: { value: 1 } });
     const run = await server.client.runs.create(threadId, "counter", { input: { value: 8 } });
@@ -370,7 +370,7 @@ describe("runs of a thread", () => {
     expect((await send("GET", `/threads/${threadId}/runs/${run.run_id}`))[0]).toBe(404);
   });
 
-  test("GET /threads/:thread_id/runs/:run_id/join 200: its values, while it works and when it is over", async () => {
+  test("GET /threads/:thread_id/runs/:run_id/join 200: its values, while it runs and after its end", async () => {
     const threadId = await newThread();
     const run = await waiting(threadId);
     const joined = server.client.runs.join(threadId, run.run_id);
@@ -381,7 +381,7 @@ describe("runs of a thread", () => {
     expect(over.headers.get("content-location")).toBe(`/threads/${threadId}/runs/${run.run_id}`);
   });
 
-  test("GET /threads/:thread_id/runs/:run_id/stream 200: from the last event that the reader has, in some modes", async () => {
+  test("GET /threads/:thread_id/runs/:run_id/stream 200: from the last event id on, in some modes", async () => {
     const threadId = await newThread();
     const run = await server.client.runs.create(threadId, "counter", {
       input: { value: 1 },
@@ -411,7 +411,7 @@ describe("runs of a thread", () => {
     expect((await join("x")).status).toBe(400);
   });
 
-  test("whoever joins with cancel_on_disconnect and leaves ends it, whoever joins without does not", async () => {
+  test("a subscriber that leaves cancels the run with cancel_on_disconnect, and not without", async () => {
     for (const [flag, status] of [
       ["1", "interrupted"],
       ["0", "success"],
@@ -430,7 +430,7 @@ describe("runs of a thread", () => {
 });
 
 describe("cancelling", () => {
-  test("POST /threads/:thread_id/runs/:run_id/cancel 202: at once; of a run that is over it does nothing", async () => {
+  test("POST /threads/:thread_id/runs/:run_id/cancel 202: at once; on an ended run it does nothing", async () => {
     const threadId = await newThread();
     const run = await waiting(threadId);
     // Stopped before, it would leave nothing to go on with.
@@ -442,7 +442,7 @@ describe("cancelling", () => {
     expect(await server.client.threads.get(threadId)).toMatchObject({ status: "interrupted" });
   });
 
-  test("says why, where that was said", async () => {
+  test("stores the reason, if one is given", async () => {
     const threadId = await newThread();
     const run = await waiting(threadId);
     await server.client.runs.cancel(threadId, run.run_id, true, "interrupt", { reason: "taken" });
@@ -454,7 +454,7 @@ describe("cancelling", () => {
     expect(await server.client.runs.get(threadId, other.run_id)).not.toHaveProperty("cancel_reason");
   });
 
-  test("POST /threads/:thread_id/runs/:run_id/cancel 204: when it has ended; rolled back it is gone", async () => {
+  test("POST /threads/:thread_id/runs/:run_id/cancel 204: when it has ended; a rollback deletes it", async () => {
     const threadId = await newThread();
     const run = await waiting(threadId);
     const path = `/threads/${threadId}/runs/${run.run_id}/cancel?wait=1&action=rollback`;
@@ -463,7 +463,7 @@ describe("cancelling", () => {
     expect((await server.client.threads.getState(threadId)).next).toEqual([]);
   });
 
-  test("POST /runs/cancel 204: some runs of a thread, all of a thread, or all that wait", async () => {
+  test("POST /runs/cancel 204: some runs of a thread, all of a thread, or all pending ones", async () => {
     const threadId = await newThread();
     const enqueue = { multitask_strategy: "enqueue" };
     const [first, second, third] = [
@@ -482,7 +482,7 @@ describe("cancelling", () => {
     expect([first.thread_id, third.thread_id]).toEqual([threadId, threadId]);
   });
 
-  test("POST /runs/cancel 404: a thread or a run of it that does not exist; then nothing is stopped", async () => {
+  test("POST /runs/cancel 404: an unknown thread or run; then no run is cancelled", async () => {
     const threadId = await newThread();
     const run = await waiting(threadId);
     const other = await newThread();
@@ -502,7 +502,7 @@ describe("cancelling", () => {
 });
 
 describe("runs without a thread", () => {
-  test("POST /runs 200: a Run on a thread of its own, which goes unless it is kept", async () => {
+  test("POST /runs 200: a Run on a thread of its own, which is deleted unless it is kept", async () => {
     const body = { ...counter, on_completion: "keep" };
     const response = await server.send("POST", "/runs", body);
     const run = Started.parse(await response.json());
@@ -529,7 +529,7 @@ describe("runs without a thread", () => {
     expect(await send("POST", "/runs/wait", counter)).toEqual([200, JSON.stringify({ value: 2 })]);
   });
 
-  test("GET /runs/:run_id/stream 200: with ids, from the last one that the reader has", async () => {
+  test("GET /runs/:run_id/stream 200: with ids, from the last event id on", async () => {
     const response = await server.send("POST", "/runs", { ...counter, on_completion: "keep", stream_resumable: true });
     const { run_id } = Started.parse(await response.json());
     const joined = await server.send("GET", `/runs/${run_id}/stream`, undefined, { "last-event-id": "-1" });
@@ -542,7 +542,7 @@ describe("runs without a thread", () => {
     expect((await readEvents(none)).map(({ event }) => event)).toEqual(["metadata"]);
   });
 
-  test("POST /runs/batch 200: a Run for each, every one on a thread of its own", async () => {
+  test("POST /runs/batch 200: a Run for each, each on its own thread", async () => {
     const bodies = [1, 2].map((value) => ({ assistant_id: "counter", input: { value }, on_completion: "keep" }));
     const response = await server.send("POST", "/runs/batch", bodies, { "idempotency-key": "a batch" });
     const runs = z.array(Started).parse(await response.json());
@@ -560,7 +560,7 @@ describe("runs without a thread", () => {
     expect(await server.client.runs.createBatch([both, both])).toHaveLength(2);
   });
 
-  test("a batch is started as a whole or not at all", async () => {
+  test("a batch is started completely or not at all", async () => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "counter" });
     const late = { assistant_id, input: {}, on_completion: "keep", after_seconds: 3_600 };
     const left = (): Promise<unknown[]> => server.client.threads.search({ metadata: { assistant_id } });
@@ -570,7 +570,7 @@ describe("runs without a thread", () => {
       const bodies = Array.from({ length: count }, () => late);
       return (await send("POST", "/runs/batch", bodies))[0];
     };
-    // One more than may wait.
+    // One more than the queue takes.
     expect(await sendMany(5)).toBe(429);
     expect(await left()).toEqual([]);
     expect(await sendMany(4)).toBe(200);

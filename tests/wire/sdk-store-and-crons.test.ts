@@ -12,7 +12,7 @@ afterAll(() => server.remove());
 /** Both versions of the SDK (wire contract, section 0). */
 const versions = {
   "1.15.0": (apiUrl: string) => new Client({ apiUrl, callerOptions: { maxRetries: 0 } }),
-  // What is used here is the same in both; only the types are other ones.
+  // The methods used here are the same in both versions; only the types differ.
   "2.0.0": (apiUrl: string) => new SecondClient({ apiUrl, callerOptions: { maxRetries: 0 } }) as unknown as Client,
 };
 
@@ -40,7 +40,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     await expect(wrong).rejects.toThrow("HTTP 422: Namespace labels cannot be empty or contain periods.");
   });
 
-  it("makes, finds, counts, changes and deletes crons", async () => {
+  it("creates, finds, counts, changes and deletes crons", async () => {
     const { crons, threads } = client();
     const { thread_id } = await threads.create();
     const payload = { schedule: "0 9 * * 1", timezone: "Europe/Berlin", input: { value: 1 }, metadata: { version } };
@@ -58,7 +58,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     await expect(crons.create("nobody", payload)).rejects.toThrow('HTTP 404: No assistant found for "nobody"');
   });
 
-  it("gives threads a time", async () => {
+  it("gives threads a TTL", async () => {
     const { threads } = client();
     const { thread_id } = await threads.create({ ttl: 60 });
     const shown = async (): Promise<unknown> => (await server.send("GET", `/threads/${thread_id}?include=ttl`)).json();

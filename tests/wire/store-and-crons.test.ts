@@ -26,7 +26,7 @@ const send = async (method: string, path: string, body?: unknown): Promise<[numb
 };
 const invalid = expect.objectContaining({ success: false });
 
-/** In order: each sees what those before it have done. */
+/** In order: each request sees the results of those before it. */
 test.each([
   ["PUT /store/items 204", "PUT", "/store/items", item, ""],
   ["PUT /store/items 400", "PUT", "/store/items", { ...item, value: 1 }, invalid],

@@ -23,11 +23,11 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
   const namesOf = (events: ReadEvent[]): string[] => events.map(({ event }) => event ?? "");
   const dataOf = (events: ReadEvent[], name: string): unknown[] =>
     events.filter(({ event }) => event === name).map(({ data }) => data);
-  /** A path of subgraphs as event names have it. */
+  /** A path of subgraphs in an event name. */
   const inside = expect.stringMatching(/^inside:[0-9a-f-]{36}$/);
 
   describe("each mode gives only its own events, after the metadata", () => {
-    test("values: the state as it begins and after each step; a pause adds what is asked", async () => {
+    test("values: the state at the start and after each step; an interrupt is added", async () => {
       const events = await eventsOf("counter", { input: { value: 1 }, stream_mode: "values" });
       expect(events.map(({ event, data }) => [event, data])).toEqual([
         ["metadata", { run_id: expect.any(String), attempt: 1 }],
@@ -42,14 +42,14 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(broken.at(-1)?.data).toEqual({ __interrupt__: [] });
     });
 
-    test("updates: what each node returned, and what is asked", async () => {
+    test("updates: what each node returned, and interrupts", async () => {
       const events = await eventsOf("counter", { input: { value: 1 }, stream_mode: "updates" });
       expect(events.slice(1).map(({ event, data }) => [event, data])).toEqual([["updates", { add: { value: 2 } }]]);
       const asked = await eventsOf("asker", { stream_mode: "updates" });
       expect(asked.at(-1)?.data).toMatchObject({ __interrupt__: [{ value: { question: "Go on?" } }] });
     });
 
-    test("messages: metadata once, each partial as a whole, the end from the state", async () => {
+    test("messages: metadata once, each partial message complete, the last one from the state", async () => {
       const events = await eventsOf("talker", { input: hi, stream_mode: "messages" });
       expect(new Set(namesOf(events))).toEqual(
         new Set(["metadata", "messages/metadata", "messages/partial", "messages/complete"]),
@@ -61,7 +61,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(events.at(-1)).toMatchObject({ event: "messages/complete", data: [{ content: "Hello there" }] });
     });
 
-    test("messages: of a model that a node only invokes each piece, and at last the same as a whole", async () => {
+    test("messages: each chunk of a model that a node only invokes, and at last the whole message", async () => {
       const events = await eventsOf("speller", { input: hi, stream_mode: ["messages", "messages-tuple"] });
       const [metadata] = dataOf(events, "messages/metadata");
       const [id = ""] = Object.keys(z.record(z.string(), z.unknown()).parse(metadata));
@@ -76,7 +76,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(dataOf(events, "messages/partial").at(-1)).toMatchObject(z.array(z.unknown()).parse(complete.at(-1)));
     });
 
-    test("messages: a call in pieces, and at last the same as a whole", async () => {
+    test("messages: a tool call in chunks, and at last the whole message", async () => {
       const look = { messages: [{ role: "user", content: "look" }] };
       const events = await eventsOf("speller", { input: look, stream_mode: "messages" });
       const whole = [{ tool_calls: [{ id: "look-1", name: "look", args: { at: "it" } }] }];
@@ -85,7 +85,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(events.at(-1)).toMatchObject({ event: "messages/complete", data: whole });
     });
 
-    test("messages-tuple: each chunk with where it came from", async () => {
+    test("messages-tuple: each chunk with its metadata", async () => {
       const events = await eventsOf("talker", { input: hi, stream_mode: "messages-tuple" });
       expect(new Set(namesOf(events))).toEqual(new Set(["metadata", "messages"]));
       const chunks = z
@@ -116,7 +116,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       ]);
     });
 
-    test("tasks: each step as it begins and ends", async () => {
+    test("tasks: each step at its start and at its end", async () => {
       const events = await eventsOf("counter", { input: { value: 1 }, stream_mode: "tasks" });
       expect(namesOf(events)).toEqual(["metadata", "tasks", "tasks"]);
       const [start, end] = dataOf(events, "tasks");
@@ -130,7 +130,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(end).toMatchObject({ name: "add", result: { value: 2 }, interrupts: [] });
     });
 
-    test("checkpoints: each state with what comes next", async () => {
+    test("checkpoints: each state with its next nodes", async () => {
       const events = await eventsOf("counter", { input: { value: 1 }, stream_mode: "checkpoints" });
       expect(new Set(namesOf(events))).toEqual(new Set(["metadata", "checkpoints"]));
       const states = dataOf(events, "checkpoints");
@@ -164,7 +164,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(JSON.stringify(payload)).not.toMatch(/"__|callbacks/u);
     });
 
-    test("events: what LangChain tells of every runnable, but what is hidden and the graph's own chunks", async () => {
+    test("events: LangChain's events of every runnable, except hidden ones and the graph's own chunks", async () => {
       const events = await eventsOf("talker", { input: hi, stream_mode: "events" });
       expect(new Set(namesOf(events))).toEqual(new Set(["metadata", "events"]));
       const { run_id } = z.object({ run_id: z.string() }).parse(events[0]?.data);
@@ -183,12 +183,12 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(dataOf(both, "updates")).toEqual([{ add: { value: 2 } }]);
     });
 
-    test("events of a run that fails end with its error, and it has failed", async () => {
+    test("events of a failed run end with its error", async () => {
       const events = await eventsOf("failing", { stream_mode: "events" });
       expect(events.at(-1)).toMatchObject({ event: "error", data: { error: "RangeError", message: "out of luck" } });
     });
 
-    test("tools: each call of a tool, as it begins and as it ends", async () => {
+    test("tools: each tool call at its start and at its end", async () => {
       const events = await eventsOf("toolUser", { input: { messages: [] }, stream_mode: "tools" });
       expect(new Set(namesOf(events))).toEqual(new Set(["metadata", "tools"]));
       expect(dataOf(events, "tools")).toEqual([
@@ -199,7 +199,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       ]);
     });
 
-    test("lifecycle: each subgraph as it starts and ends, by its path", async () => {
+    test("lifecycle: the start and the end of each subgraph, by its path", async () => {
       const events = await eventsOf("nested", { input: hi, stream_mode: "lifecycle" });
       const [, started, completed] = events;
       expect(namesOf(events)).toEqual([
@@ -218,14 +218,14 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       ]);
     });
 
-    test("a mode that does not exist is refused", async () => {
+    test("an unknown mode is refused", async () => {
       const body = { assistant_id: "counter", stream_mode: ["values", "colors"] };
       expect((await server.send("POST", "/runs/stream", body)).status).toBe(400);
     });
   });
 
   describe("subgraphs", () => {
-    test("carry their path in the name of each mode's events when they are asked for, and are silent else", async () => {
+    test("have their path in the event names of each mode when requested, and send nothing otherwise", async () => {
       const modes = ["values", "updates", "custom", "messages-tuple", "tasks", "checkpoints", "debug"];
       const body = { input: hi, stream_mode: modes };
       const events = await eventsOf("nested", { ...body, stream_subgraphs: true });
@@ -239,7 +239,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(dataOf(flat, "custom")).toEqual([{ said: "in the subgraph" }]);
     });
 
-    test("messages of nested graphs come only when subgraphs are asked for; else what their nodes answer", async () => {
+    test("stream their messages when requested; otherwise only what their nodes return", async () => {
       const modes = ["messages-tuple", "messages"];
       const flat = await eventsOf("nestedSpeller", { input: hi, stream_mode: modes });
       const told = dataOf(flat, "messages");
@@ -255,7 +255,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(dataOf(deep, "messages/partial")).toHaveLength(10);
     });
 
-    test("a reader may want some paths only, the root being the empty one", async () => {
+    test("can be filtered by path; the root is the empty path", async () => {
       const threadId = await newThread();
       const body = { assistant_id: "nested", input: hi, stream_mode: "updates", stream_subgraphs: true };
       const path = `/threads/${threadId}/runs/stream`;
@@ -275,7 +275,7 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
     });
   });
 
-  test("of every mode, what is replayed is what was told, after a restart too", async () => {
+  test("a replay equals the live stream in every mode, also after a restart", async () => {
     const other = await startTestServer({}, undefined, packages);
     const modes = ["values", "updates", "messages", "messages-tuple", "custom", "debug", "tasks", "checkpoints"];
     const told = [...modes, "events", "tools", "lifecycle"];

@@ -74,7 +74,7 @@ const contract = `
   .split("\n")
   .map((line) => line.trim());
 
-/** Routes of this server's own that every client may use, whatever graphs are served. */
+/** Routes of this server that every client may use, whatever graphs are served. */
 const own = `
   GET /me
   GET /feed
@@ -87,7 +87,7 @@ const own = `
   .split("\n")
   .map((line) => line.trim());
 
-/** What they read in a request, an id that may be any text, cannot be wrong. */
+/** Their ids may be any text, so that no request is invalid. */
 const takesAnything = new Set([
   "GET /assistants/:assistant_id",
   "GET /assistants/:assistant_id/schemas",
@@ -116,7 +116,7 @@ const Document = z.looseObject({
 describe("docs/api/wire.md", () => {
   let server: TestServer;
   beforeAll(async () => {
-    // With every route that there can be.
+    // With every optional route.
     server = await startTestServer({ allowTruncate: true });
   });
   afterAll(() => server.remove());
@@ -142,7 +142,7 @@ describe("docs/api/wire.md", () => {
       Object.entries(paths).flatMap(([path, operations]) =>
         Object.entries(operations).map(([method, { responses }]) => {
           const route = `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/gu, ":$1")}`;
-          // What any route may answer is said above the table, and referred to in the description.
+          // Answers that any route may give are listed above the table, and referenced in the description.
           const own = Object.entries(responses).filter(([, response]) => !("$ref" in response));
           return [route, own.map(([status]) => status)] as const;
         }),

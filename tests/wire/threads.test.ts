@@ -82,14 +82,14 @@ describe("POST /threads", () => {
     });
   });
 
-  test("POST /threads 409: an id that is taken, unless it may be", async () => {
+  test("POST /threads 409: the id exists, unless if_exists allows it", async () => {
     const thread = await server.client.threads.create();
     const { thread_id } = thread;
     expect(await send("POST", "/threads", { thread_id })).toEqual([409, "Thread already exists"]);
     expect(await server.client.threads.create({ threadId: thread_id, ifExists: "do_nothing" })).toEqual(thread);
   });
 
-  test("supersteps give a new thread a past, each step a state of its own", async () => {
+  test("supersteps give a new thread a history, with one state for each step", async () => {
     const thread = await server.client.threads.create({
       graphId: "counter",
       supersteps: [
@@ -105,7 +105,7 @@ describe("POST /threads", () => {
     expect(await server.client.threads.get(thread.thread_id)).toMatchObject({ values: { value: 8 } });
   });
 
-  test("supersteps by a command lead to its node, and the thread waits for it", async () => {
+  test("supersteps with a command lead to its node, and the thread waits there", async () => {
     const thread = await server.client.threads.create({
       graphId: "counter",
       supersteps: [{ updates: [{ values: null, command: { update: { value: 3 }, goto: "add" }, asNode: "add" }] }],
@@ -114,7 +114,7 @@ describe("POST /threads", () => {
     expect(await server.client.runs.wait(thread.thread_id, "counter", { input: null })).toEqual({ value: 4 });
   });
 
-  test("supersteps without a graph, or by an unknown node, leave no thread behind", async () => {
+  test("supersteps without a graph, or with an unknown node, create no thread", async () => {
     const supersteps = [{ updates: [{ values: { value: 1 }, as_node: "nobody" }] }];
     const thread_id = crypto.randomUUID();
     const [status, text] = await send("POST", "/threads", { thread_id, supersteps });
@@ -147,7 +147,7 @@ describe("POST /threads/search", () => {
     expect(await server.client.threads.search({ metadata, status: "busy" })).toEqual([]);
   });
 
-  test("by what the newest state holds, messages as the wire shows them", async () => {
+  test("a search filters by the values of the latest state, with messages as on the wire", async () => {
     const metadata = { by: crypto.randomUUID() };
     const ids: string[] = [];
     for (const value of [1, 2, 2]) {
@@ -166,7 +166,7 @@ describe("POST /threads/search", () => {
     expect(await server.client.threads.search({ metadata, values })).toMatchObject([{ thread_id }]);
   });
 
-  test("by when the state was written; what is selected and extracted comes, and no more", async () => {
+  test("a search filters by the date of the state, and returns only what is selected and extracted", async () => {
     const metadata = { sorted: crypto.randomUUID() };
     const [first, second] = [await newThread(), await newThread()];
     for (const threadId of [second, first]) {
@@ -188,7 +188,7 @@ describe("POST /threads/search", () => {
     expect(extracted).toEqual([{ thread_id: first, extracted: { last: "Hello there", graph: "talker", none: null } }]);
   });
 
-  test("POST /threads/count 200: a bare number, by the same filters", async () => {
+  test("POST /threads/count 200: a number, by the same filters", async () => {
     const metadata = { count: crypto.randomUUID() };
     for (const value of [1, 2]) {
       const { thread_id } = await server.client.threads.create({ metadata });
@@ -201,7 +201,7 @@ describe("POST /threads/search", () => {
 });
 
 describe("one thread", () => {
-  test("GET /threads/:thread_id 200: with its newest values, when they were written, and how its last run failed", async () => {
+  test("GET /threads/:thread_id 200: with its latest values, their date, and the error of its last run", async () => {
     const threadId = await counted(1);
     const thread = await server.client.threads.get(threadId);
     const state = await server.client.threads.getState(threadId);
@@ -222,7 +222,7 @@ describe("one thread", () => {
     });
   });
 
-  test("PATCH /threads/:thread_id 204: nothing comes back when the client prefers that", async () => {
+  test("PATCH /threads/:thread_id 204: without a body when the client prefers that", async () => {
     const threadId = await newThread();
     const headers = { prefer: "respond-async, return=minimal" };
     const response = await server.send("PATCH", `/threads/${threadId}`, { metadata: { a: 1 } }, headers);
@@ -232,7 +232,7 @@ describe("one thread", () => {
     expect(await server.client.threads.get(threadId)).toMatchObject({ metadata: { a: 1, b: 2 } });
   });
 
-  test("DELETE /threads/:thread_id 204: its run is stopped, and everything is gone", async () => {
+  test("DELETE /threads/:thread_id 204: its run is stopped, and everything is deleted", async () => {
     const threadId = await newThread();
     const run = await server.client.runs.create(threadId, "gated", { input: { gate: crypto.randomUUID() } });
     expect(await send("DELETE", `/threads/${threadId}`)).toEqual([204, ""]);
@@ -257,7 +257,7 @@ describe("one thread", () => {
 });
 
 describe("the state of a thread", () => {
-  test("GET /threads/:thread_id/state 200: the newest one; only the fields and keys that are selected", async () => {
+  test("GET /threads/:thread_id/state 200: the latest one; only the selected fields and keys", async () => {
     const threadId = await counted(1);
     const state = await server.client.threads.getState(threadId);
     expect(state).toMatchObject({
@@ -274,7 +274,7 @@ describe("the state of a thread", () => {
       (await server.send("GET", `/threads/${threadId}/state?${fields}`)).json();
     expect(await select("select=values.value&select=next")).toEqual({ values: { value: 2 }, next: [] });
     expect(await select("select=values.nothing")).toEqual({ values: {} });
-    // As SDK 2.0.0 writes a list.
+    // As SDK 2.0.0 sends a list.
     expect(await select(`select=${encodeURIComponent('["next","created_at"]')}`)).toEqual({
       next: [],
       created_at: state.created_at,
@@ -309,7 +309,7 @@ describe("the state of a thread", () => {
     ]);
   });
 
-  test("POST /threads/:thread_id/state/checkpoint 200: by a whole checkpoint, subgraphs as a boolean too", async () => {
+  test("POST /threads/:thread_id/state/checkpoint 200: by a whole checkpoint, also with subgraphs: true", async () => {
     const threadId = await newThread();
     await server.client.runs.wait(threadId, "nestedAsker", { input: {} });
     const { checkpoint } = await server.client.threads.getState(threadId);
@@ -339,7 +339,7 @@ describe("the state of a thread", () => {
   });
 
   test.each(["nobody", "constructor", "__proto__"])(
-    "a state is not changed as by the node %s, which is not there",
+    "a state update as the unknown node %s is refused",
     async (as_node) => {
       const threadId = await counted(1);
       expect((await send("POST", `/threads/${threadId}/state`, { values: { value: 9 }, as_node }))[0]).toBe(400);
@@ -351,7 +351,7 @@ describe("the state of a thread", () => {
     },
   );
 
-  test("a state is not changed at a checkpoint that does not exist: it would begin with nothing", async () => {
+  test("a state update at an unknown checkpoint is refused, since it would start from an empty state", async () => {
     const threadId = await counted(1);
     const before = await server.client.threads.getState(threadId);
     const unknown = [404, expect.stringContaining(`Checkpoint ${missing} not found`)];
@@ -370,7 +370,7 @@ describe("the state of a thread", () => {
     await server.client.runs.join(threadId, run.run_id);
   });
 
-  test("PATCH /threads/:thread_id/state 200: metadata is merged into the thread's", async () => {
+  test("PATCH /threads/:thread_id/state 200: metadata is merged into that of the thread", async () => {
     const { thread_id } = await server.client.threads.create({ metadata: { a: 1 } });
     await server.client.threads.patchState(thread_id, { b: 2 });
     expect(await server.client.threads.get(thread_id)).toMatchObject({ metadata: { a: 1, b: 2 } });

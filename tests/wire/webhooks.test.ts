@@ -17,7 +17,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** What was told of a run, when it was told. */
+/** The webhook of a run, once it has arrived. */
 async function toldOf(runId: string) {
   const found = () => receiver.received.find(({ headers }) => headers["webhook-id"] === runId);
   await expect.poll(found, patience).toBeDefined();
@@ -25,7 +25,7 @@ async function toldOf(runId: string) {
 }
 
 describe("a webhook", () => {
-  test("is told the Run, its values and when it worked, signed", async () => {
+  test("sends the Run, its values and its times, signed", async () => {
     const { thread_id } = await server.client.threads.create();
     const run = await server.client.runs.create(thread_id, "counter", { input: { value: 1 }, webhook: receiver.url });
     expect(run).toMatchObject({ kwargs: { webhook: receiver.url } });
@@ -48,7 +48,7 @@ describe("a webhook", () => {
     expect(headers).toMatchObject({ "content-type": "application/json" });
   });
 
-  test("of a run without a thread, whatever it streams, has the values too, messages as the wire has them", async () => {
+  test("of a run without a thread sends the values in any stream mode, with messages as on the wire", async () => {
     const input = { messages: [{ role: "user", content: "hi" }] };
     const body = { assistant_id: "talker", input, webhook: receiver.url, stream_mode: "updates" };
     const response = await server.send("POST", "/runs/stream", body);
@@ -60,7 +60,7 @@ describe("a webhook", () => {
     });
   });
 
-  test("of a run that failed says how", async () => {
+  test("of a failed run sends the error", async () => {
     const { thread_id } = await server.client.threads.create();
     const run = await server.client.runs.create(thread_id, "failing", { input: {}, webhook: receiver.url });
     expect(JSON.parse((await toldOf(run.run_id))?.body ?? "")).toMatchObject({
@@ -76,7 +76,7 @@ describe("a webhook", () => {
     await expect.poll(async () => (await server.client.runs.list(other.thread_id)).length, patience).toBe(1);
   });
 
-  test("that is not taken is told again, also after a restart of the server", async () => {
+  test("that is refused is retried, also after a restart of the server", async () => {
     const closed = await startReceiver([503]);
     const other = await startTestServer({ webhooks: { allowed: [closed.host], secret: undefined } });
     const { thread_id } = await other.client.threads.create();
