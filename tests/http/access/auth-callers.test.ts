@@ -20,7 +20,7 @@ async function threadOf(answer: Response): Promise<string> {
   return Thread.parse(await answer.json()).thread_id;
 }
 
-/** Follows what is current in the namespace; `next` gives the thread that the next event tells. */
+/** Subscribes to a namespace; `next` gives the thread of the next event. */
 async function follow(server: TestServer, headers: Record<string, string>) {
   const events = eventsOf(await server.send("GET", "/namespaces/default/stream", undefined, headers));
   return {
@@ -29,8 +29,8 @@ async function follow(server: TestServer, headers: Record<string, string>) {
   };
 }
 
-describe("a user of whom each request says something else", () => {
-  it("meets themselves in a namespace: of all that open it at once, one makes the thread", async () => {
+describe("a user with different fields in each request", () => {
+  it("shares a namespace with themselves: of many concurrent requests, one creates the thread", async () => {
     const server = await servers.serve(byToken);
     const open = (token: string): Promise<Response> =>
       server.send("POST", current, {}, { "x-user": "ada", "x-token": token });
@@ -38,7 +38,7 @@ describe("a user of whom each request says something else", () => {
     expect(new Set(opened).size).toBe(1);
   });
 
-  it("hears of each change of what is current, whichever request made it", async () => {
+  it("receives each change of the current thread, whichever request made it", async () => {
     const server = await servers.serve(byToken);
     const reader = await follow(server, { "x-user": "ada", "x-token": "a" });
     expect(await reader.next()).toBeNull();
@@ -50,7 +50,7 @@ describe("a user of whom each request says something else", () => {
   });
 });
 
-describe("a user that JSON cannot hold", () => {
+describe("a user that cannot be serialized as JSON", () => {
   it.each([
     ["a BigInt", "{ identity: 'ada', account: { id: 7n } }", "account.id is a bigint"],
     ["a function", "{ identity: 'ada', can: () => true }", "can is a function"],
@@ -70,7 +70,7 @@ describe("a user that JSON cannot hold", () => {
     expect(await again.text()).toContain(problem);
   });
 
-  it("is none where JSON has a text for it, and twice the same is no cycle", async () => {
+  it("is accepted where JSON can serialize it, and a repeated value is no cycle", async () => {
     const team = "const team = { name: 'blue' };";
     const user = `{ identity: "ada", since: new Date(0), home: new URL("http://localhost"), teams: [team, team], none: undefined }`;
     const server = await servers.serve(`.authenticate(() => { ${team} return ${user}; })
@@ -80,7 +80,7 @@ describe("a user that JSON cannot hold", () => {
   });
 });
 
-it("an http.app that is none keeps a server from starting, whoever would call first", async () => {
+it("an http.app that is invalid keeps the server from starting", async () => {
   const http = { app: join(import.meta.dirname, "..", "..", "fixtures", "graphs", "asking.ts:graph") };
   const started = servers.serve(byHeader, {}, { http });
   await expect(started).rejects.toMatchObject({ code: "config", message: expect.stringContaining("no Hono app") });

@@ -9,7 +9,7 @@ import { openRulesServers, type RulesServers } from "../../support/rules-servers
 import { projectFolder } from "../../support/source-files.ts";
 import { openStorageOf, type TestServer } from "../../support/test-server.ts";
 
-/** Threads are whose `readers` they name; what the rules write there is no plain copy of what crons say of themselves. */
+/** Threads belong to the users in `readers`; the rules write other fields to runs than to crons. */
 const rules = `
   .authenticate(({ headers }) => ({ identity: headers.get("x-user"), team: "blue" }))
   .on("threads:create", ({ value, user }) => {
@@ -43,7 +43,7 @@ async function by(server: TestServer, user: string, method: string, path: string
   return { status: answer.status, text, json: (): unknown => JSON.parse(text) };
 }
 
-/** Lets time pass until the cron is due. */
+/** Sets the cron's date to the past. */
 async function untilDue(server: TestServer, cronId: string): Promise<TestServer> {
   await server.close();
   const storage = await openStorageOf(server.config);
@@ -52,8 +52,8 @@ async function untilDue(server: TestServer, cronId: string): Promise<TestServer>
   return await server.restart();
 }
 
-describe("a thread that a cron makes", () => {
-  it("is its maker's, as the rules have it, and nobody else's; its runs are marked too", async () => {
+describe("a thread that a cron creates", () => {
+  it("belongs to the cron's creator by the rules, and to no other; its runs get the rules' metadata too", async () => {
     const first = await servers.serve(rules, {}, { graphs });
     const body = { assistant_id: "caller", schedule: yearly, input: {}, on_run_completed: "keep" };
     const { cron_id } = Cron.parse((await by(first, "ada", "POST", "/runs/crons", body)).json());
@@ -73,7 +73,7 @@ describe("a thread that a cron makes", () => {
     await server.close();
   });
 
-  it("is asked about when the cron is made: who may make no threads, or start no runs, makes no cron of them", async () => {
+  it("is checked when the cron is created: a user without the right to threads or runs gets no cron", async () => {
     const server = await servers.serve(rules, {}, { graphs });
     const body = { assistant_id: "caller", schedule: yearly, input: {} };
     expect(await by(server, "guest", "POST", "/runs/crons", body)).toMatchObject({ status: 403, text: "Forbidden" });
@@ -85,8 +85,8 @@ describe("a thread that a cron makes", () => {
   });
 });
 
-describe("a cron that is changed", () => {
-  it("keeps what it was told before where nothing is said of that, and is whose payload it is now", async () => {
+describe("a cron that is updated", () => {
+  it("keeps the fields that are not given, and belongs to the user who last set its payload", async () => {
     const server = await servers.serve(rules, {}, { graphs });
     const config = { configurable: { own: 1 } };
     const body = { assistant_id: "caller", schedule: yearly, input: {}, config };
@@ -106,7 +106,7 @@ describe("a cron that is changed", () => {
   });
 });
 
-describe("what a cron's runs are marked with", () => {
+describe("the metadata of a cron's runs", () => {
   const marking = `
     .authenticate(({ headers }) => ({ identity: headers.get("x-user") }))
     .on("threads:create_run", ({ value, user }) => {
@@ -114,7 +114,7 @@ describe("what a cron's runs are marked with", () => {
       Object.assign(value.metadata, { owner: user.identity });
     })`;
 
-  it("is asked about with the metadata of the cron, and what the rules write goes before it", async () => {
+  it("is checked together with that of the cron, and what the rules write takes precedence", async () => {
     const first = await servers.serve(marking, {}, { graphs });
     const body = { assistant_id: "caller", schedule: yearly, input: {}, on_run_completed: "keep" };
     const make = (metadata: object) => by(first, "ada", "POST", "/runs/crons", { ...body, metadata });
@@ -135,8 +135,8 @@ describe("what a cron's runs are marked with", () => {
   });
 });
 
-describe("what a cron's runs may use", () => {
-  it("is what those may who have said last what it asks for (TOOL-13)", async () => {
+describe("the tools of a cron's runs", () => {
+  it("are those of the user who last set its payload (TOOL-13)", async () => {
     const model = await startModelServer({ script: [{ text: "Done." }] });
     try {
       const { openai } = loadConfig({ OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: model.url });
@@ -158,8 +158,8 @@ describe("what a cron's runs may use", () => {
   });
 });
 
-describe("a thread that an agent in the background works in", () => {
-  it("is shown to whom the thread is shown that has sent it", async () => {
+describe("the thread of an agent in the background", () => {
+  it("is visible to the users who see the thread that sent it", async () => {
     const model = await startModelServer({
       handler: scriptsOf({ caller: [hands("background", { one: "Count" }), { text: "Sent." }], one: [{ text: "3." }] }),
     });

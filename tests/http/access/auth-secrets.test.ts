@@ -6,7 +6,7 @@ import { openRulesServers, type RulesServers } from "../../support/rules-servers
 import { textOf } from "../../support/processes/postgres.ts";
 import type { TestServer } from "../../support/test-server.ts";
 
-/** What Ada's requests prove themselves with, and what her rules hand on to graphs. */
+/** Ada's credentials, and the fields that her rules pass on to graphs. */
 const secret = "secret-token-of-ada-5d1e";
 const ada = { "x-user": "ada", authorization: `Bearer ${secret}` };
 const rules = `.authenticate(({ headers }) => ({
@@ -19,7 +19,7 @@ const lasting = { identity: "ada", display_name: "Ada", permissions: ["read"], i
 
 const graphs = { caller: join(import.meta.dirname, "..", "..", "fixtures", "graphs", "caller.ts:graph") };
 const everything = ["values", "updates", "messages", "debug", "events", "tasks", "checkpoints", "custom"];
-/** What a client may try to say of itself, with a secret in it. */
+/** Fields of the auth that a client may try to set, with a secret. */
 const configurable = {
   own: 1,
   langgraph_auth_user: { identity: "admin", token: secret },
@@ -49,7 +49,7 @@ async function newThread(): Promise<string> {
   return Id.parse(JSON.parse(await ask("POST", "/threads", {}))).thread_id;
 }
 
-/** The files in which the server keeps what lasts, as they are after its end. */
+/** The files of the server's data, after it has stopped. */
 async function kept(): Promise<string> {
   await server.close();
   const names = await readdir(server.config.dataDir, { recursive: true, withFileTypes: true });
@@ -61,8 +61,8 @@ async function kept(): Promise<string> {
   return texts.join("\n");
 }
 
-describe("what the rules say of a user beyond who it is", () => {
-  it("is for the graph of a run, and stands in nothing that is kept or told", async () => {
+describe("fields of a user beyond the identity", () => {
+  it("are passed to the graph of a run, and neither stored nor sent to clients", async () => {
     const thread = await newThread();
     const body = { assistant_id: "caller", input: {}, config: { configurable }, stream_mode: everything };
     const told = [await ask("POST", `/threads/${thread}/runs/stream`, { ...body, stream_resumable: true })];
@@ -82,7 +82,7 @@ describe("what the rules say of a user beyond who it is", () => {
     expect(files).not.toContain(secret);
   });
 
-  it("is not known after a restart; who it is, is", async () => {
+  it("are lost in a restart, while the identity is kept", async () => {
     const thread = await newThread();
     const run = await ask("POST", `/threads/${thread}/runs`, { assistant_id: "caller", input: {}, after_seconds: 1 });
     const { run_id } = z.looseObject({ run_id: z.string() }).parse(JSON.parse(run));
@@ -94,7 +94,7 @@ describe("what the rules say of a user beyond who it is", () => {
     await server.close();
   });
 
-  it("is not kept with a cron, nor in what a thread is configured with", async () => {
+  it("are stored neither with a cron nor in the configuration of a thread", async () => {
     const thread = await newThread();
     const cron = { assistant_id: "caller", schedule: "0 0 1 1 *", input: {}, config: { configurable } };
     const made = await ask("POST", `/threads/${thread}/runs/crons`, cron);

@@ -16,7 +16,7 @@ interface Answer {
   text: string;
 }
 
-/** What a user may do with the items of a server, by the wire. */
+/** The requests of a user to the store. */
 function storeOf(server: TestServer, user: string) {
   const ask = async (method: string, path: string, body?: object): Promise<Answer> => {
     const answer = await server.send(method, path, body, { "x-user": user });
@@ -35,7 +35,7 @@ function storeOf(server: TestServer, user: string) {
 const byValue = `${byHeader}.on("store", ({ user }) => ({ of: user.identity }))`;
 
 describe("a filter on the value of items", () => {
-  it("lets nobody write over an item that it does not show them", async () => {
+  it("lets no user overwrite an item that it hides", async () => {
     const server = await servers.serve(byValue);
     const [adas, bobs] = [storeOf(server, "ada"), storeOf(server, "bob")];
     expect((await adas.put("plan", { of: "ada", text: "secret" })).status).toBe(204);
@@ -46,7 +46,7 @@ describe("a filter on the value of items", () => {
     expect((await adas.get("plan"))?.value).toEqual({ of: "ada", text: "newer" });
   });
 
-  it("lets each delete what it shows them; what it hides is as what is not there", async () => {
+  it("lets users delete the items that it shows; a hidden item is answered like a missing one", async () => {
     const server = await servers.serve(byValue);
     const [adas, bobs] = [storeOf(server, "ada"), storeOf(server, "bob")];
     await adas.put("plan", { of: "ada" });
@@ -58,7 +58,7 @@ describe("a filter on the value of items", () => {
     expect((await bobs.put("plan", { of: "bob" })).status).toBe(204);
   });
 
-  it("gives a place that two write to at once to one of them", async () => {
+  it("gives a key to one of several concurrent writers", async () => {
     const server = await servers.serve(byValue);
     for (let round = 0; round < 10; round += 1) {
       const names = ["ada", "bob", "eve"];
@@ -72,7 +72,7 @@ describe("a filter on the value of items", () => {
 });
 
 describe("a store with an index, and a filter", () => {
-  it("lets the next writer write while the item of the one before is being embedded", async () => {
+  it("lets the next write begin while the item before is being embedded", async () => {
     const { promise: held, resolve: release } = Promise.withResolvers<void>();
     const name = `heldEmbedding${crypto.randomUUID().replaceAll("-", "")}`;
     Reflect.set(globalThis, name, held);
@@ -96,14 +96,14 @@ describe("a store with an index, and a filter", () => {
   });
 });
 
-/** When the item of the server goes, unless it is read before. */
+/** When the item of the server expires, unless it is read before. */
 const expiryOf = ({ config }: TestServer): Promise<unknown[]> => rowsOf(config, "SELECT expires_at FROM store_items");
 
-describe("the time of an item", () => {
+describe("the TTL of an item", () => {
   it.each([
     ["read", "GET", "/store/items?namespace=notes&key=plan", undefined],
     ["searched for", "POST", "/store/items/search", { namespace_prefix: ["notes"] }],
-  ])("begins anew when it is %s by whom it is shown, and by nobody else", async (_name, method, path, body) => {
+  ])("restarts when it is %s by a user who may see it, and by no other", async (_name, method, path, body) => {
     const server = await servers.serve(byValue);
     const item = { namespace: ["notes"], key: "plan", value: { of: "ada" }, ttl: 60 };
     await server.send("PUT", "/store/items", item, { "x-user": "ada" });
@@ -119,7 +119,7 @@ describe("the time of an item", () => {
 });
 
 describe("a filter on the namespace", () => {
-  it("refuses to write and to delete outside of it, whether there is an item or not", async () => {
+  it("refuses writes and deletes outside of it, whether the item exists or not", async () => {
     const rules = `${byHeader}.on("store", ({ user }) => ({ namespace: { $contains: user.identity } }))`;
     const server = await servers.serve(rules);
     const [adas, bobs] = [storeOf(server, "ada"), storeOf(server, "bob")];
@@ -133,8 +133,8 @@ describe("a filter on the namespace", () => {
   });
 });
 
-describe("a handler that changes what it is asked about", () => {
-  it("gives each user a namespace of their own by that alone, without a filter", async () => {
+describe("a handler that changes the request", () => {
+  it("can give each user a namespace of their own, without a filter", async () => {
     const rules = `${byHeader}.on("store", ({ value, user }) => {
       value.namespace = [user.identity, ...(value.namespace ?? [])];
     })`;
@@ -148,7 +148,7 @@ describe("a handler that changes what it is asked about", () => {
     expect(await adas.get("plan")).not.toBeNull();
   });
 
-  it("may mark the value that is written, and choose its key", async () => {
+  it("may change the value that is written, and its key", async () => {
     const rules = `${byHeader}
       .on("store:put", ({ value, user }) => {
         value.value = { ...value.value, of: user.identity };

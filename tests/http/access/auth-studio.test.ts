@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => servers.remove());
 
-/** The status that a search with Studio's header is answered with; `fetch` would not send another `Host`. */
+/** The status of a search with Studio's header; `fetch` would not send another `Host`. */
 function search(headers: Record<string, string>): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   const studio = { "x-auth-scheme": "langsmith", "content-type": "application/json" };
@@ -25,7 +25,7 @@ function search(headers: Record<string, string>): Promise<number | undefined> {
 }
 
 describe("Studio's header", () => {
-  it.each(["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])("is believed of who asks for %s", async (name) => {
+  it.each(["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])("is accepted for the host %s", async (name) => {
     const { port } = new URL(server.url);
     expect(await search({ host: `${name}:${port}` })).toBe(200);
     expect(await search({ host: name })).toBe(200);
@@ -43,17 +43,17 @@ describe("Studio's header", () => {
   });
 
   it.each(["https://smith.langchain.com", "https://eu.smith.langchain.com", "https://studio.example.org"])(
-    "is believed of the page %s, which is named as one that may call",
+    "is accepted from the origin %s, which is allowed by name",
     async (origin) => {
       expect(await search({ origin })).toBe(200);
     },
   );
 
-  it("is not believed of a page that may call only because all may", async () => {
+  it("is refused from an origin that is only allowed by *", async () => {
     expect(await search({ origin: "https://any.example.org" })).toBe(401);
   });
 
-  it("is not believed of who asks for another name of this server", async () => {
+  it("is refused for another host name of this server", async () => {
     expect(await search({ host: "agents.example.org" })).toBe(401);
   });
 });

@@ -17,8 +17,8 @@ async function start(...given: Parameters<typeof startTestServer>): Promise<Test
 const me = async (server: TestServer, headers: Record<string, string> = {}): Promise<unknown> =>
   (await server.send("GET", "/me", undefined, headers)).json();
 
-describe("who calls", () => {
-  it("GET /me 200: anyone may administer where no key is asked for", async () => {
+describe("the caller", () => {
+  it("GET /me 200: every caller may administer where no key is needed", async () => {
     const before = new Date().toISOString();
     const server = await start();
     const answer = await me(server, { "accept-language": "zh-CN, en;q=0.5" });
@@ -42,7 +42,7 @@ describe("who calls", () => {
     expect(ada).toMatchObject({ caller: "owner", name: "ada", may_administer: false, language: "en" });
     expect(await me(server, { "x-api-key": "key-of-admin" })).toMatchObject({ name: "admin", may_administer: true });
     expect((await server.send("GET", "/me")).status).toBe(401);
-    // How the server is, is for those who may change it.
+    // Only administrators see the state of the server.
     const asked = (owner: string) => server.send("GET", "/server", undefined, { "x-api-key": `key-of-${owner}` });
     expect((await asked("ada")).status).toBe(403);
     expect(await (await asked("admin")).json()).toMatchObject({
@@ -54,7 +54,7 @@ describe("who calls", () => {
     });
   });
 
-  it("GET /me 200: a user of the rules, and what the langgraph.json has switched off", async () => {
+  it("GET /me 200: a user of the auth rules, and what the langgraph.json disables", async () => {
     const servers = await openRulesServers();
     stop = () => servers.remove();
     const server = await servers.serve(byHeader, {}, { http: { disable_a2a: true, disable_store: true } });

@@ -11,7 +11,7 @@ let folder: string;
 const servers: TestServer[] = [];
 let server: TestServer;
 
-/** A module of rules; a name of its own, because a process loads a module once. */
+/** A module of auth rules; each has its own name, because a process loads a module once. */
 async function rulesOf(text: string): Promise<string> {
   const path = join(folder, `${crypto.randomUUID()}.mjs`);
   await writeFile(
@@ -51,8 +51,8 @@ function as(name: string): Client {
 let adas: Client;
 let bobs: Client;
 
-describe("who a request comes from", () => {
-  it("is asked of the user's own code, which refuses with its status, text and headers", async () => {
+describe("authentication", () => {
+  it("calls the user's own code, which refuses with its status, text and headers", async () => {
     const answer = await fetch(`${server.url}/threads`, { method: "POST", body: "{}" });
     expect([answer.status, await answer.text()]).toEqual([401, "Who are you?"]);
     expect(answer.headers.get("www-authenticate")).toBe("Bearer");
@@ -60,11 +60,11 @@ describe("who a request comes from", () => {
     expect([again.status, await again.text()]).toEqual([401, "Who are you?"]);
   });
 
-  it.each(["/ok", "/info", "/openapi.json"])("is asked of nobody at %s", async (path) => {
+  it.each(["/ok", "/info", "/openapi.json"])("is not needed at %s", async (path) => {
     expect((await fetch(`${server.url}${path}`)).status).toBe(200);
   });
 
-  it("is told to browsers that may call, also when it refuses", async () => {
+  it("sends CORS headers to allowed browsers, also when it refuses", async () => {
     const origin = "https://smith.langchain.com";
     const preflight = await fetch(`${server.url}/threads`, { method: "OPTIONS", headers: { origin } });
     expect(preflight.status).toBe(204);
@@ -72,7 +72,7 @@ describe("who a request comes from", () => {
     expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, origin]);
   });
 
-  it("is told to the graph, whatever the client says", async () => {
+  it("passes the user to the graph, whatever the client sends", async () => {
     const config = { configurable: { langgraph_auth_user_id: "admin", own: 1 } };
     const { seen } = (await adas.runs.wait(null, "mirror", { input: {}, config })) as {
       seen: { configurable: Record<string, unknown> };
@@ -86,16 +86,16 @@ describe("who a request comes from", () => {
   });
 });
 
-describe("what the rules say", () => {
-  it("is asked of the most particular handler there is", async () => {
+describe("authorization", () => {
+  it("calls the most specific handler", async () => {
     const { thread_id } = await adas.threads.create({ metadata: { note: 1 } });
     expect((await adas.threads.get(thread_id)).metadata).toEqual({ note: 1, owner: "ada", readers: ["ada"] });
     await expect(as("eve").threads.create()).rejects.toThrow("HTTP 402: Pay first");
-    // Eve's permissions are asked for by `*`, which stands behind `threads`: she may look, and sees nothing.
+    // Eve's permissions come from `*`, which is less specific than `threads`: she may read, and sees nothing.
     await expect(as("eve").threads.get(thread_id)).rejects.toThrow("HTTP 404");
   });
 
-  it("hides a thread from others in everything that can be done with it", async () => {
+  it("hides a thread from others on every route", async () => {
     const { thread_id } = await adas.threads.create();
     await adas.runs.wait(thread_id, "asking", { input: {} });
     const [run] = await adas.runs.list(thread_id);
@@ -122,7 +122,7 @@ describe("what the rules say", () => {
     expect(answered).toMatchObject({ name: "Ada" });
   });
 
-  it("is part of every search, and of its count", async () => {
+  it("applies to every search, and to its count", async () => {
     const { thread_id } = await bobs.threads.create({ metadata: { topic: "search" } });
     await adas.threads.create({ metadata: { topic: "search" } });
     const metadata = { topic: "search" };
@@ -132,7 +132,7 @@ describe("what the rules say", () => {
     expect(await bobs.threads.search({ metadata: { owner: "ada" } })).toEqual([]);
   });
 
-  it("lets runs be started, and marks them", async () => {
+  it("applies to new runs, and writes their metadata", async () => {
     const { thread_id } = await adas.threads.create();
     const run = await adas.runs.create(thread_id, "slow", { input: {}, metadata: { note: 1 } });
     expect(run.metadata).toMatchObject({ note: 1, owner: "ada" });
@@ -143,7 +143,7 @@ describe("what the rules say", () => {
     await expect(adas.threads.get(thread_id)).rejects.toThrow("HTTP 404");
   });
 
-  it("does not make anybody who administers what all share", async () => {
+  it("makes no user an administrator of what all users share", async () => {
     const user = { authorization: "Bearer token-of-ada" };
     const answer = await server.send("POST", "/prompts/reload", undefined, user);
     expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("belongs to all owners")]);
@@ -151,7 +151,7 @@ describe("what the rules say", () => {
 });
 
 describe("assistants", () => {
-  it("belong to whom the rules say: others neither see, change nor run them", async () => {
+  it("belong to users by the rules: others neither see, change nor run them", async () => {
     const mine = await adas.assistants.create({ graphId: "asking", name: "Ada's", config: { configurable: { a: 1 } } });
     expect(mine.metadata).toMatchObject({ owner: "ada" });
     const id = mine.assistant_id;
@@ -176,7 +176,7 @@ describe("assistants", () => {
     await adas.assistants.delete(id);
   });
 
-  it("are refused to who may not look after them, and graphs can be run all the same", async () => {
+  it("are refused to users who may not manage them, while graphs can still be run", async () => {
     await expect(as("eve").assistants.search()).rejects.toThrow("HTTP 403");
     await expect(as("eve").assistants.create({ graphId: "asking" })).rejects.toThrow("HTTP 403");
     const own = await serve({
@@ -189,7 +189,7 @@ describe("assistants", () => {
 });
 
 describe("the store", () => {
-  it("has a namespace for each, which the rules put before the one that was asked for", async () => {
+  it("has a namespace for each user, which the rules put before the requested one", async () => {
     await adas.store.putItem(["notes"], "one", { text: "of Ada" });
     await bobs.store.putItem(["notes"], "one", { text: "of Bob" });
     expect(await adas.store.getItem(["notes"], "one")).toMatchObject({
@@ -203,12 +203,12 @@ describe("the store", () => {
     expect(await adas.store.getItem(["notes"], "one")).not.toBeNull();
   });
 
-  it("is shared where the rules say so", async () => {
+  it("is shared where the rules allow it", async () => {
     await adas.store.putItem(["everybody"], "news", { text: "for all" });
     expect(await bobs.store.getItem(["everybody"], "news")).toMatchObject({ value: { text: "for all" } });
   });
 
-  it("shows the pages of what a filter leaves", async () => {
+  it("returns pages of the items that a filter leaves", async () => {
     const own = await serve({
       path: await rulesOf(`new Auth().authenticate((request) => request.headers.get("x-user") ?? "a")
         .on("store:search", ({ user }) => ({ of: user.identity }))
@@ -230,7 +230,7 @@ describe("the store", () => {
 });
 
 describe("crons", () => {
-  it("belong to whom the rules say", async () => {
+  it("belong to users by the rules", async () => {
     const cron = await adas.crons.create("asking", { schedule: "0 0 1 1 *", input: {} });
     const { cron_id } = cron as unknown as { cron_id: string };
     expect(await adas.crons.search()).toMatchObject([{ cron_id, metadata: { owner: "ada" } }]);
@@ -244,7 +244,7 @@ describe("crons", () => {
 });
 
 describe("the runs of a cron", () => {
-  it("are told who made it, whatever it says itself", async () => {
+  it("get the identity of the cron's creator, whatever its configuration says", async () => {
     const config = { configurable: { own: 1, langgraph_auth_user_id: "admin" } };
     const made = await adas.crons.create("asking", { schedule: "0 0 1 1 *", input: {}, config });
     const { cron_id } = made as unknown as { cron_id: string };
@@ -255,8 +255,8 @@ describe("the runs of a cron", () => {
   });
 });
 
-describe("an address that others can reach", () => {
-  it("needs somebody who asks who they are: keys, or rules", async () => {
+describe("a server that other machines can reach", () => {
+  it("needs authentication: keys, or rules", async () => {
     const message = expect.stringMatching(/HOST is 0\.0\.0\.0.*MILLRACE_API_KEYS is empty/u);
     await expect(serve({}, { host: "0.0.0.0" })).rejects.toMatchObject({ code: "config", message });
     const apiKeys = [{ owner: "ada", key: "key-of-ada" }];
@@ -266,7 +266,7 @@ describe("an address that others can reach", () => {
     }
   });
 
-  it("does not believe Studio's header, which anybody could send", async () => {
+  it("does not accept Studio's header, which any client could send", async () => {
     const own = await serve(ofFixtures(), { host: "0.0.0.0" });
     const url = own.url.replace("0.0.0.0", "127.0.0.1");
     const answer = await fetch(`${url}/threads`, {
@@ -279,7 +279,7 @@ describe("an address that others can reach", () => {
 });
 
 describe("routes of http.app", () => {
-  it("are behind the rules too, and are told who calls", async () => {
+  it("pass the rules too, and get the user", async () => {
     const http = { app: join(fixtures, "http-app.ts:app") };
     const own = await serve(ofFixtures(), {}, { http });
     expect((await own.send("GET", "/custom/me")).status).toBe(401);
@@ -292,20 +292,20 @@ describe("Studio", () => {
   const studio = { "x-auth-scheme": "langsmith" };
   const rules = `new Auth().authenticate(() => "somebody").on("threads", ({ user }) => isStudioUser(user) || false)`;
 
-  it("is a user of its own on this machine, which handlers know", async () => {
+  it("is a user of its own on this machine, which handlers can recognise", async () => {
     const own = await serve({ path: await rulesOf(rules) });
     expect((await own.send("POST", "/threads", {}, studio)).status).toBe(200);
     const other = await own.send("POST", "/threads", {});
     expect([other.status, await other.text()]).toEqual([403, "Forbidden"]);
   });
 
-  it("is nobody where it was switched off", async () => {
+  it("is not authenticated where it is disabled", async () => {
     const own = await serve({ path: await rulesOf(rules), disable_studio_auth: true });
     expect((await own.send("POST", "/threads", {}, studio)).status).toBe(403);
   });
 });
 
-describe("rules that cannot be used", () => {
+describe("invalid rules", () => {
   it.each([
     ["are not there", "./none.mjs:auth", /There is no file/u],
     ["are no Auth", join(fixtures, "asking.ts:graph"), /is no Auth/u],
@@ -313,14 +313,14 @@ describe("rules that cannot be used", () => {
     await expect(serve({ path })).rejects.toMatchObject({ code: "config", message: expect.stringMatching(message) });
   });
 
-  it("let nobody through when they answer with what is no filter", async () => {
+  it("refuse every request when a handler returns an invalid filter", async () => {
     const rules = `new Auth().authenticate(() => "a").on("threads", () => ({ owner: { $regex: ".*" } }))`;
     const own = await serve({ path: await rulesOf(rules) });
     expect((await own.send("POST", "/threads", {})).status).toBe(500);
     expect((await own.send("POST", "/threads/search", {})).status).toBe(500);
   });
 
-  it("that show a thread let nobody stop, delete or lose what is under way in it", async () => {
+  it("that show a thread to users do not let them stop, delete or lose its runs", async () => {
     const rules = await rulesOf(`new Auth()
       .authenticate((request) => request.headers.get("x-user"))
       .on("threads:delete", ({ user }) => ({ owner: user.identity }))
@@ -341,7 +341,7 @@ describe("rules that cannot be used", () => {
     expect(await by("guest").runs.wait(guests, "mirror", { input: {}, config })).toHaveProperty("seen");
   });
 
-  it("let nobody through when they name nobody", async () => {
+  it("refuse every request when they return no user", async () => {
     const own = await serve({ path: await rulesOf("new Auth().authenticate(() => undefined)") });
     expect((await own.send("POST", "/threads", {})).status).toBe(500);
   });

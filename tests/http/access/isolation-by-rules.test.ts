@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describedRoutes, type DescribedRoute } from "../../support/requests/described-routes.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** A text that only Ada's things hold. */
+/** A text that only Ada's records contain. */
 const canary = "canary-of-ada-77e0";
 const bob = { authorization: "Bearer token-of-bob" };
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 type Ids = Record<"thread_id" | "run_id" | "checkpoint_id" | "interrupt_id" | "cron_id" | "assistant_id", string>;
 
-/** A thread of Ada's with a question that waits, a cron and an assistant, and a canary wherever a text can stand. */
+/** A thread of Ada's with an open question, a cron and an assistant, and a canary in every text field. */
 async function adasThings(): Promise<Ids> {
   const { thread_id } = await adas.threads.create({ metadata: { canary } });
   await adas.runs.wait(thread_id, "asking", { input: { name: canary }, metadata: { canary } });
@@ -72,14 +72,14 @@ function bodyOf({ method, path }: DescribedRoute): object | undefined {
   return path.endsWith("/state") ? { values: { name: "taken over" } } : {};
 }
 
-/** What Bob is told, with the ids that were sent replaced by their names. */
+/** The answers to Bob, with the ids he sent replaced by their names. */
 async function told(route: DescribedRoute, ids: Ids): Promise<{ status: number; text: string }> {
   const known = Object.entries(ids);
   const path = route.path.replaceAll(/\{(\w+)\}/gu, (_, name: string) => {
     return known.find(([one]) => one === name)?.[1] ?? crypto.randomUUID();
   });
   const response = await server.send(route.method, path, bodyOf(route), bob);
-  // A stream of a thread does not end by itself.
+  // A stream of a thread stays open.
   const isEndless = /\/stream(\/events)?$/u.test(route.path) && response.status === 200;
   if (isEndless) await response.body?.cancel();
   const text = isEndless ? "" : await response.text();
@@ -91,7 +91,7 @@ async function told(route: DescribedRoute, ids: Ids): Promise<{ status: number; 
 }
 
 describe("rules that show each user what is their own", () => {
-  it("make every route answer about another's as about what does not exist, and nothing is changed", async () => {
+  it("make every route answer for another user's id as for an unknown one, and change nothing", async () => {
     const foreign = await adasThings();
     const view = async (): Promise<unknown> => [
       await adas.threads.get(foreign.thread_id),
@@ -114,7 +114,7 @@ describe("rules that show each user what is their own", () => {
     expect(await view()).toEqual(before);
   });
 
-  it("leave nothing of another's in any list or search", async () => {
+  it("return nothing of other users in any list or search", async () => {
     await adasThings();
     const lists = routes.filter(
       ({ path, method }) => !path.includes("{") && (method === "GET" || path.endsWith("search")),

@@ -5,14 +5,14 @@ import { startTestServer, type TestServer } from "../../support/test-server.ts";
 import { describedRoutes, type DescribedRoute } from "../../support/requests/described-routes.ts";
 import { toolkits } from "../../../src/toolkits/index.ts";
 
-/** A text that only Ada's things hold. */
+/** A text that only Ada's records contain. */
 const canary = "canary-of-ada-5c1d";
 const keys = { ada: "key-of-ada", adasOther: "other-key-of-ada", bob: "key-of-bob", admin: "key-of-admin" };
 const headersOf = (key: string): Record<string, string> => ({ "x-api-key": key });
 const ada = headersOf(keys.ada);
 const bob = headersOf(keys.bob);
 
-/** What one owner has, by the name of the path parameter that may hold its id. */
+/** What one owner has, by the path parameter that may hold its id. */
 type Ids = Record<
   | "thread_id"
   | "run_id"
@@ -69,7 +69,7 @@ async function adasTask(): Promise<Pick<Ids, "task_id" | "schedule_id">> {
   return { task_id, schedule_id };
 }
 
-/** Whether this program has the memory of users. */
+/** Whether this program has the memory toolkit. */
 const hasMemory = toolkits.some(({ name }) => name === "memory");
 
 /** A memory of Ada's. */
@@ -79,7 +79,7 @@ async function adasMemory(): Promise<Pick<Ids, "memory_id">> {
   return { memory_id };
 }
 
-/** A session of Ada's with a question that waits, a past, and a canary wherever a text can stand. */
+/** A session of Ada's with an open question, a history, and a canary in every text field. */
 async function adasThread(): Promise<Ids> {
   const { thread_id } = HasIds.parse(
     await json(server.send("POST", "/threads", { metadata: { note: canary, owner: "ada" } }, ada)),
@@ -104,7 +104,7 @@ async function adasThread(): Promise<Ids> {
   };
 }
 
-/** Things that only the workflow makes. They are looked for within a thread, so any id shows what the thread's does. */
+/** Records that only the workflow makes. They are looked up within a thread, so that any id will do. */
 const ofTheWorkflow = () => ({
   grant_id: crypto.randomUUID(),
   operation_id: crypto.randomUUID(),
@@ -113,7 +113,7 @@ const ofTheWorkflow = () => ({
   result_id: `${crypto.randomUUID()}-0`,
   suggestion_id: crypto.randomUUID(),
   span_id: crypto.randomUUID(),
-  // Of a run, which is another one's.
+  // Those of a run, which belongs to someone else.
   number: "987654321",
   // Those of two owners: tests/http/clients/openai-responses.test.ts.
   response_id: `resp_${crypto.randomUUID()}`,
@@ -134,12 +134,12 @@ function missingIds(): Ids {
   };
 }
 
-/** Path parameters that name what all owners share. */
+/** Path parameters of records that all owners share. */
 const shared = new Set(["assistant_id", "namespace", "name", "context", "agent", "basename", "engine", "model"]);
 const ownedNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name)).filter((name) => !shared.has(name));
 
-/** Bodies with which a request means something; a route that is not here is sent `{}`. */
+/** Bodies that make a request valid; other routes are sent `{}`. */
 const run = { assistant_id: "counter", input: { value: 1 } };
 const cron = { ...run, schedule: "0 0 1 1 *" };
 function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined {
@@ -170,7 +170,7 @@ interface Told {
   headers: string;
 }
 
-/** Sends a request and gives all that came back, with the ids it was sent replaced by their names. */
+/** Sends a request and returns the whole answer, with the ids that were sent replaced by their names. */
 async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, headers: object): Promise<Told> {
   const unknown: string[] = [];
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -187,7 +187,7 @@ async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, he
       .replace(/"applied_through_seq":\d+/u, "");
   const ofRequest = ["x-request-id", "date"];
   const told = [...response.headers].filter(([name]) => !ofRequest.includes(name));
-  // A thread's own stream does not end by itself.
+  // A thread's own stream stays open.
   const isEndless = /\/stream(\/events)?$/u.test(route.path) && !route.path.includes("run") && response.status === 200;
   if (isEndless) await response.body?.cancel();
   return {
@@ -197,7 +197,7 @@ async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, he
   };
 }
 
-/** Everything Ada sees of what is hers. */
+/** Everything that Ada sees of her records. */
 async function adasView(ids: Ids): Promise<string> {
   const paths = ["", "/state", "/history?limit=100", "/runs", "/approvals", "/grants", "/status", "/info", "/messages"];
   const seen = [];
@@ -212,8 +212,8 @@ async function adasView(ids: Ids): Promise<string> {
 const isOfProtocol = ({ path }: DescribedRoute): boolean => /\/(commands|stream\/events)$/u.test(path);
 const isOfThings = ({ path }: DescribedRoute): boolean => ownedNames(path).length > 0;
 
-describe("every route with an id that belongs to somebody", () => {
-  it("answers about another owner's as about one that does not exist, and changes nothing", async () => {
+describe("every route with the id of an owner's record", () => {
+  it("answers for another owner's id as for an unknown one, and changes nothing", async () => {
     const foreign = await adasThread();
     const before = await adasView(foreign);
     const different: object[] = [];
@@ -224,7 +224,7 @@ describe("every route with an id that belongs to somebody", () => {
       const expected = await ask(route, missing, bodyOf(route, missing), bob);
       asked += 1;
       if (JSON.stringify(told) !== JSON.stringify(expected)) different.push({ route, told, expected });
-      // The protocol speaks of threads that are not there yet, and refuses with an answer.
+      // The protocol accepts threads that do not exist yet, and refuses within an answer.
       const isMissing = told.status === 404 || isOfProtocol(route);
       if (!isMissing || JSON.stringify(told).includes(canary)) different.push({ route, told });
     }
@@ -233,7 +233,7 @@ describe("every route with an id that belongs to somebody", () => {
     expect(await adasView(foreign)).toBe(before);
   });
 
-  it("answers about another owner's run or checkpoint within an own thread as about one that does not exist", async () => {
+  it("answers for another owner's run or checkpoint in one's own thread as for an unknown one", async () => {
     const foreign = await adasThread();
     const own = HasIds.parse(await json(server.send("POST", "/threads", {}, bob))).thread_id;
     await json(server.send("POST", `/threads/${own}/runs/wait`, run, bob));
@@ -253,7 +253,7 @@ describe("every route with an id that belongs to somebody", () => {
     expect(await adasView(foreign)).toBe(before);
   });
 
-  it("lets an owner in by each of the owner's keys", async () => {
+  it("accepts each of an owner's keys", async () => {
     const own = await adasThread();
     const closed: object[] = [];
     const made = new Set(Object.keys(ofTheWorkflow()));
@@ -274,8 +274,8 @@ describe("every route with an id that belongs to somebody", () => {
   });
 });
 
-describe("a foreign id in a body", () => {
-  it("of a run never leads into the thread that it names", async () => {
+describe("another owner's id in a body", () => {
+  it("never lets a run into that thread", async () => {
     const foreign = await adasThread();
     const own = HasIds.parse(await json(server.send("POST", "/threads", {}, bob))).thread_id;
     const before = await adasView(foreign);
@@ -300,7 +300,7 @@ describe("a foreign id in a body", () => {
     expect(await adasView(foreign)).toBe(before);
   });
 
-  it("of a look at the state or the past finds nothing", async () => {
+  it("finds no state and no history", async () => {
     const foreign = await adasThread();
     const own = HasIds.parse(await json(server.send("POST", "/threads", {}, bob))).thread_id;
     await json(server.send("POST", `/threads/${own}/runs/wait`, run, bob));
@@ -318,7 +318,7 @@ describe("a foreign id in a body", () => {
     }
   });
 
-  it("cannot be taken for a new thread, whichever way it is asked for, and nothing tells what is there", async () => {
+  it("cannot be used for a new thread, by any route, and no answer says what exists", async () => {
     const { thread_id } = await adasThread();
     const answers = [];
     for (const if_exists of ["raise", "do_nothing"]) {
@@ -335,8 +335,8 @@ describe("a foreign id in a body", () => {
   });
 });
 
-describe("what looks over many threads", () => {
-  it("shows an owner's own only: search, count, pages and prune", async () => {
+describe("a request over many threads", () => {
+  it("returns only the owner's threads: search, count, pages and prune", async () => {
     const foreign = await adasThread();
     const ids = [foreign.thread_id];
     for (const filter of [{}, { ids }, { metadata: { note: canary } }, { status: "interrupted" }]) {
@@ -354,14 +354,14 @@ describe("what looks over many threads", () => {
     expect(found.map(({ thread_id }) => thread_id)).toEqual(ids);
   });
 
-  it("never says who owns a thread", async () => {
+  it("never returns the owner of a thread", async () => {
     const { thread_id } = HasIds.parse(await json(server.send("POST", "/threads", {}, ada)));
     expect(await json(server.send("GET", `/threads/${thread_id}`, undefined, ada))).not.toHaveProperty("owner");
   });
 });
 
 describe("runs without a thread", () => {
-  it("belong to who started them, while they work and after", async () => {
+  it("belong to the owner who started them, while they run and afterwards", async () => {
     const gate = crypto.randomUUID();
     const body = { assistant_id: "gated", input: { gate }, on_completion: "keep", metadata: { note: canary } };
     const started = RunIds.parse(await json(server.send("POST", "/runs", body, ada)));
@@ -377,7 +377,7 @@ describe("runs without a thread", () => {
     expect((await server.send("GET", `/threads/${started.thread_id}`, undefined, bob)).status).toBe(404);
   });
 
-  it("of two owners under the same Idempotency-Key are two", async () => {
+  it("of two owners with the same Idempotency-Key are two runs", async () => {
     const body = { assistant_id: "counter", input: { value: 1 }, on_completion: "keep" };
     const start = async (headers: object): Promise<string> =>
       RunIds.parse(await json(server.send("POST", "/runs", body, { ...headers, "idempotency-key": "same" }))).run_id;
@@ -387,8 +387,8 @@ describe("runs without a thread", () => {
   });
 });
 
-describe("threads of a time without keys", () => {
-  it("are seen by the owner admin and by no other; without keys everything is seen", async () => {
+describe("threads from before keys were set", () => {
+  it("are visible to the owner admin and to no other; without keys all threads are visible", async () => {
     const open = await startTestServer();
     const { thread_id: old } = await open.client.threads.create({ metadata: { note: "old" } });
     await open.close();

@@ -30,7 +30,7 @@ const Thread = z.looseObject({ thread_id: z.string() });
 const creates: ModelStep = { toolCalls: [{ name: "write_to_file", arguments: { path: "a.txt", content: "A" } }] };
 const named = (context: object) => ({ mode: "free_work", ...context });
 
-/** What one owner does. */
+/** The requests of one owner. */
 function as(owner: string) {
   const headers = { "x-api-key": `key-of-${owner}` };
   const send = (method: string, path: string, body?: unknown) => server.send(method, path, body, headers);
@@ -50,7 +50,7 @@ function as(owner: string) {
 }
 
 describe("tools that an owner may not use (TOOL-13)", () => {
-  it("are not offered to a model in their runs, nor carried out when it calls them", async () => {
+  it("are not offered to the model in their runs, nor executed when it calls them", async () => {
     const guest = as("guest");
     model.push(creates, { text: "I cannot." });
     const { messages } = Values.parse(await (await guest.run(await guest.thread(), {})).json());
@@ -65,7 +65,7 @@ describe("tools that an owner may not use (TOOL-13)", () => {
     expect(others.find(({ type }) => type === "tool")?.content).toContain("a.txt");
   });
 
-  it("cannot be named by a run, chosen for it, or run by hand, and are not listed", async () => {
+  it("are not listed, and can neither be named by a run, chosen for it, nor run by hand", async () => {
     const guest = as("guest");
     const thread = await guest.thread();
     for (const context of [{ tools: ["write_to_file"] }, { selected_tool: "write_to_file" }]) {
@@ -82,10 +82,10 @@ describe("tools that an owner may not use (TOOL-13)", () => {
   });
 });
 
-describe("what an owner may use", () => {
+describe("the tools of an owner", () => {
   const enabled = toolkits;
 
-  it("is all for who has no entry, and for a server without keys", () => {
+  it("are all tools for an owner without an entry, and without keys", () => {
     expect(toolsOfOwner({ guest: [] }, "ann", enabled)).toBeUndefined();
     expect(toolsOfOwner({ guest: [] }, null, enabled)).toBeUndefined();
     expect(toolsOfOwner({ guest: [] }, "constructor", enabled)).toBeUndefined();
@@ -93,17 +93,17 @@ describe("what an owner may use", () => {
     expect(toolsOfOwner({ guest: [] }, "user:guest", enabled)).toBeDefined();
   });
 
-  it("is what every conversation needs, and nothing else, for who has an empty entry", () => {
+  it("are those that every conversation needs, for an owner with an empty entry", () => {
     const allowed = toolsOfOwner({ guest: [] }, "guest", enabled);
     const always = enabled.filter((toolkit) => toolkit.enabled === "always").flatMap(({ tools }) => tools);
     expect([...(allowed ?? [])].toSorted()).toEqual(always.map(({ name }) => name).toSorted());
   });
 
-  it("may hold single tools, also of servers that are not there yet", () => {
+  it("may be single tools, also of MCP servers that are not connected yet", () => {
     expect(toolsOfOwner({ guest: ["weather_now"] }, "guest", enabled)?.has("weather_now")).toBe(true);
   });
 
-  it("is read from the environment, and what is wrong there is told", () => {
+  it("are read from the environment, and errors there are reported", () => {
     const { ownerTools } = loadConfig({ MILLRACE_OWNER_TOOLS: "guest: files list_code_definition_names, kiosk:" });
     expect(ownerTools).toEqual({ guest: ["files", "list_code_definition_names"], kiosk: [] });
     const ofUsers = loadConfig({ MILLRACE_OWNER_TOOLS: "ann@example.org:files, https://id.example.org/7: web" });

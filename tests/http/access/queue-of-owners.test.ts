@@ -16,7 +16,7 @@ afterAll(() => server.remove());
 const send = (key: string, path: string, body: object): Promise<Response> =>
   server.send("POST", path, body, { "x-api-key": key });
 
-/** A thread with a run that works and stays at its gate. */
+/** A thread with a run that waits at its gate. */
 async function busyThread(key: string): Promise<string> {
   const { thread_id } = z.looseObject({ thread_id: z.string() }).parse(await (await send(key, "/threads", {})).json());
   await begin(key, thread_id);
@@ -29,7 +29,7 @@ async function busyThread(key: string): Promise<string> {
 const begin = (key: string, id: string): Promise<Response> =>
   send(key, `/threads/${id}/runs`, { assistant_id: "gated", input: { gate: id }, multitask_strategy: "enqueue" });
 
-it("one key fills half of the queue, and the others have the rest (S4)", async () => {
+it("one key may fill half of the queue, and the others have the rest (S4)", async () => {
   const [ofAda, ofBob] = await Promise.all([busyThread(keys.ada), busyThread(keys.bob)]);
   const statuses: number[] = [];
   for (let count = 0; count < 3; count += 1) statuses.push((await begin(keys.ada, ofAda)).status);
@@ -42,7 +42,7 @@ it("one key fills half of the queue, and the others have the rest (S4)", async (
   openGate(ofBob);
 });
 
-it("so does one user of auth.path", async () => {
+it("the same limit holds for a user of auth.path", async () => {
   const file = join(server.config.dataDir, "langgraph.json");
   const graphs = { gated: `${join(import.meta.dirname, "../../support/test-graphs.ts")}:gated` };
   const auth = { path: `${join(import.meta.dirname, "../../fixtures/graphs/auth.ts")}:auth` };

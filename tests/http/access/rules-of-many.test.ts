@@ -4,7 +4,7 @@ import { z } from "zod";
 import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
 import type { TestServer } from "../../support/test-server.ts";
 
-/** A user may change everything but what the request says: there the answer is no. */
+/** Users may change everything but the record that the request header names, which the rules refuse. */
 const rules = `
   .authenticate(({ headers }) => ({ identity: headers.get("x-user"), keeps: headers.get("x-keeps") }))
   .on("*", ({ event, value, user }) => {
@@ -32,7 +32,7 @@ const Cron = z.looseObject({ cron_id: z.string() });
 
 let users = 0;
 
-/** A user whom nobody has met, and what they do; `keeps` is what the rules do not let them change. */
+/** A new user, and their requests; `keeps` is what the rules do not let them change. */
 function somebody() {
   users += 1;
   const name = `user-${users}`;
@@ -50,15 +50,15 @@ function somebody() {
   return { send, json, thread, threads, runs };
 }
 
-/** Two threads, each with a run that waits for an answer; the first is the one to be kept. */
+/** Two threads, each with an interrupted run; the first thread is the one to keep. */
 async function twoThreads(user: ReturnType<typeof somebody>): Promise<[string, string]> {
   const ids: [string, string] = [await user.thread(), await user.thread()];
   for (const id of ids) await user.json("POST", `/threads/${id}/runs/wait`, { assistant_id: "asking", input: {} });
   return ids;
 }
 
-describe("a no of the rules to one of many", () => {
-  it("leaves that one, and the others are pruned", async () => {
+describe("a request over many records, one of which the rules refuse", () => {
+  it("keeps that thread, and prunes the others", async () => {
     const user = somebody();
     const [kept, other] = await twoThreads(user);
     const body = { thread_ids: [kept, other] };
@@ -72,7 +72,7 @@ describe("a no of the rules to one of many", () => {
     expect(await user.threads()).toEqual([kept]);
   });
 
-  it("leaves that one, and the runs of the others are stopped", async () => {
+  it("leaves that thread's run, and stops those of the others", async () => {
     const user = somebody();
     const ids = [await user.thread(), await user.thread()];
     const [kept = "", other = ""] = ids;
@@ -85,7 +85,7 @@ describe("a no of the rules to one of many", () => {
     expect((await user.runs(kept))[0]?.status).toBe("running");
   });
 
-  it("leaves that one, and everything else is truncated", async () => {
+  it("keeps that record, and truncates all others", async () => {
     const user = somebody();
     const [kept, other] = await twoThreads(user);
     const make = async () =>

@@ -10,7 +10,7 @@ import type { TestServer } from "../../support/test-server.ts";
 import { ownOfMemory, ownOfPlanner, readsOfToolkits } from "../../support/toolkit-writes.ts";
 import { toolkits } from "../../../src/toolkits/index.ts";
 
-/** Everybody sees their own. What a request refuses is refused, with a no or with a filter that shows nothing. */
+/** Users see their own records. Headers name the event to refuse: with false, or a filter that matches nothing. */
 const rules = `.authenticate(({ headers }) => ({
     identity: headers.get("x-user"), refuses: headers.get("x-refuses"), how: headers.get("x-how")
   }))
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => servers.remove());
 
-/** What a request is made with, by the names of path parameters. */
+/** The ids of a request, by the names of path parameters. */
 type Ids = Record<string, string>;
 const Made = z.record(z.string(), z.unknown());
 const idOf = (made: unknown, name: string): string => z.string().parse(Made.parse(made)[name]);
@@ -48,7 +48,7 @@ const Runs = z.array(z.looseObject({ run_id: z.string(), status: z.string() }));
 
 let users = 0;
 
-/** A user whom nobody has met, and what they do. */
+/** A new user, and their requests. */
 function somebody() {
   users += 1;
   const name = `user-${users}`;
@@ -67,7 +67,7 @@ const thread = async ({ json }: Somebody) => ({
   thread_id: idOf(await json("POST", "/threads", { metadata: { graph_id: "agent" }, ttl: 600 }), "thread_id"),
 });
 
-/** A conversation that was long enough, with a proposal that is open, and at its end a reply that was cut off. */
+/** A conversation that is long enough to compress, with an open proposal, and at its end a reply that was cut off. */
 async function conversation(user: Somebody): Promise<Ids> {
   const { thread_id } = await thread(user);
   const add = (messages: object[]) => user.json("POST", `/threads/${thread_id}/messages`, { messages });
@@ -79,14 +79,14 @@ async function conversation(user: Somebody): Promise<Ids> {
   return { thread_id, message_id: "message-of-the-user", suggestion_id: "go-on" };
 }
 
-/** One with a former state. */
+/** A thread with an earlier state. */
 async function forked(user: Somebody): Promise<Ids> {
   const ids = await conversation(user);
   const states = States.parse(await user.json("GET", `/threads/${ids["thread_id"]}/history?limit=100`));
   return { ...ids, checkpoint_id: states.at(-1)?.checkpoint.checkpoint_id ?? "" };
 }
 
-/** One that the workflow has taken part in, so that it can be compressed. */
+/** A thread of the workflow, so that it can be compressed. */
 async function longTalk(user: Somebody): Promise<Ids> {
   const { thread_id } = await thread(user);
   const input = { messages: [{ role: "user", content: "hello" }] };
@@ -112,7 +112,7 @@ async function asked(user: Somebody): Promise<Ids> {
 }
 
 async function working(user: Somebody): Promise<Ids> {
-  // Without a time to stay, which moves on while it works.
+  // Without a TTL, which changes while a run works.
   const thread_id = idOf(await user.json("POST", "/threads", {}), "thread_id");
   const body = { assistant_id: "gated", input: { gate: "never" } };
   const run_id = idOf(await user.json("POST", `/threads/${thread_id}/runs`, body), "run_id");
@@ -121,7 +121,7 @@ async function working(user: Somebody): Promise<Ids> {
   return { thread_id, run_id };
 }
 
-/** A thread with a file that was made by hand. */
+/** A thread with a file that a tool run by hand has written. */
 async function operated(user: Somebody) {
   const { thread_id } = await thread(user);
   const args = { path: `${user.name}/made.md`, content: "x" };
@@ -130,7 +130,7 @@ async function operated(user: Somebody) {
   return { thread_id, operation_id: operations[0]?.operation_id ?? "" };
 }
 
-/** One whose file was made by hand, and then another text. */
+/** A thread whose file was written by hand twice. */
 async function replaced(user: Somebody) {
   const { thread_id } = await operated(user);
   const args = { path: `${user.name}/made.md`, content: "y" };
@@ -139,7 +139,7 @@ async function replaced(user: Somebody) {
   return { thread_id, operation_id: operations[0]?.operation_id ?? "" };
 }
 
-/** A thread that waits for a yes to the loss of a file, which is always asked for. */
+/** A thread that waits for approval of a deletion, which is always asked for. */
 async function atRisk(user: Somebody) {
   const { thread_id } = await thread(user);
   const args = { path: `${user.name}/.npmrc`, content: "x" };
@@ -150,7 +150,7 @@ async function atRisk(user: Somebody) {
   return { thread_id, interrupt_id: question?.id ?? "" };
 }
 
-/** A thread that remembers a yes. */
+/** A thread with a remembered approval. */
 async function granted(user: Somebody): Promise<Ids> {
   const { thread_id, interrupt_id } = await atRisk(user);
   const remember = { tool: "delete_file", path_pattern: `${user.name}/**` };
@@ -176,7 +176,7 @@ async function item({ name, json }: Somebody): Promise<Ids> {
   return {};
 }
 
-/** Everything a user sees of their own. */
+/** Everything that users see of their own records. */
 async function viewOf({ name, json }: Somebody, { thread_id }: Ids): Promise<string[]> {
   const of = (path: string): Promise<unknown> => json("GET", `/threads/${thread_id}${path}`);
   const parts = [
@@ -187,20 +187,20 @@ async function viewOf({ name, json }: Somebody, { thread_id }: Ids): Promise<str
     json("GET", "/namespaces"),
   ];
   const paths = "?include=ttl /state /history?limit=100 /runs /approvals /grants /operations /usage".split(" ");
-  // Of a thread that is gone only the search tells.
+  // A deleted thread can only be missed in the search.
   const isThere = JSON.stringify(await parts[0]).includes(thread_id ?? "none");
   const seen = await Promise.all([...parts, ...(isThere ? paths.map((path) => of(path)) : [])]);
   return seen.map((part) => JSON.stringify(part).slice(0, 20_000));
 }
 
 interface Write {
-  /** What it must ask, one after the other. */
+  /** The events that the rules are asked for, in order. */
   asks: string[];
-  /** What has to be there. */
+  /** What has to exist before. */
   on: (user: Somebody) => Promise<Ids>;
   body?: (ids: Ids, user: Somebody) => unknown;
   query?: string;
-  /** It passes over what it may not change, as over what is not there, and says nothing of it: a single thing only where a filter hides it. */
+  /** It skips records it may not change without an error: several of them, or a single one that a filter hides. */
   isQuiet?: "of many" | "of what is hidden";
 }
 
@@ -219,11 +219,11 @@ async function response(user: Somebody): Promise<Ids> {
   return { response_id: id, thread_id: conversation.id };
 }
 
-/** Whether this program has the planner, whose routes are below /api. */
+/** Whether this program has the toolkits memory and planner, whose routes are below /api. */
 const hasMemory = toolkits.some(({ name }) => name === "memory");
 const hasPlanner = toolkits.some(({ name }) => name === "planner");
 
-/** Every route that writes, and what it must ask of the rules before it does. */
+/** Every route that writes, and the events that the rules are asked for before it does. */
 const writes: Record<string, Write | Write[]> = {
   "POST /threads": [
     { asks: ["threads:create"], on: async () => ({}), body: () => ({ ttl: 60 }) },
@@ -399,7 +399,7 @@ const writes: Record<string, Write | Write[]> = {
     { asks: ["assistants:delete"], on: assistant, body: () => ({ assistants: true }), isQuiet: "of many" },
   ],
 };
-/** What the user keeps beside threads: no rule is asked, and nobody else sees it (`users-apart.test.ts` of the planner). */
+/** Records outside of threads: no rule applies, and others do not see them (the planner's `users-apart.test.ts`). */
 const ownThings = [
   ...(hasPlanner ? ownOfPlanner : []),
   ...(hasMemory ? ownOfMemory : []),
@@ -408,7 +408,7 @@ const ownThings = [
   "PUT /namespaces/{namespace}/current",
 ];
 
-/** Calls of another protocol, which start runs: below. */
+/** Routes of other protocols that start runs: tested below. */
 const otherProtocols = ["DELETE /mcp", "POST /mcp", "POST /v1/responses/{response_id}/cancel"];
 
 const hows = (event: string): string[] => (event.endsWith(":create") ? ["no"] : ["no", "by a filter"]);
@@ -417,7 +417,7 @@ const cases = Object.entries(writes).flatMap(([route, entry]) =>
 );
 
 describe("rules that refuse a write", () => {
-  it.each(cases)("$route ($variant) asks $event first, and changes nothing", async ({ route, event, write }) => {
+  it.each(cases)("$route ($variant) asks for $event first; a no changes nothing", async ({ route, event, write }) => {
     const user = somebody();
     const ids = await write.on(user);
     const [method = "", template = ""] = route.split(" ");
@@ -435,14 +435,14 @@ describe("rules that refuse a write", () => {
       else expect([403, 404], JSON.stringify(told)).toContain(told.status);
       expect(await viewOf(user, ids), how).toEqual(before);
     }
-    // The same, refused by nobody, does what it is for: what was seen above is where it shows.
+    // The same request, allowed, has its effect: the view above would show it.
     const response = await user.send(method, path, body);
     const text = await response.text();
     expect(response.status, text).toBeLessThan(300);
     await expect.poll(() => viewOf(user, ids)).not.toEqual(before);
   });
 
-  it("are asked by each route: a new one stands above, or says here why not", async () => {
+  it("cover each route: a new one is listed above, or here with the reason why not", async () => {
     const { routes } = await describedRoutes(server);
     const changing = routes.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
     const reads = [...readingPosts, ...toolkits.flatMap(({ name }) => readsOfToolkits[name] ?? [])];
@@ -450,7 +450,7 @@ describe("rules that refuse a write", () => {
     expect(changing.toSorted()).toEqual(known.map((route) => route.replace(/\?.*/u, "")).toSorted());
   });
 
-  it.each(Object.entries(administered))("do not matter to %s, which belongs to all", async (route, body) => {
+  it.each(Object.entries(administered))("do not apply to %s, which belongs to all users", async (route, body) => {
     const [method = "", template = ""] = route.split(" ");
     const path = template
       .replace("{name}", template.startsWith("/models") ? "openai:x" : "x")
@@ -462,7 +462,7 @@ describe("rules that refuse a write", () => {
 
 describe("a tool call of MCP", () => {
   it.each([...alone.asks.map((asked) => [asked, "Forbidden"] as const), [undefined, "thread_id"] as const])(
-    "is asked about as a run is: %s",
+    "is checked like a run: %s",
     async (asked, said) => {
       const params = { name: "asking", arguments: {} };
       const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
@@ -477,10 +477,10 @@ describe("a tool call of MCP", () => {
   );
 });
 
-describe("who may not make threads", () => {
+describe("a user who may not create threads", () => {
   const refused = { "x-refuses": "threads:create", "x-how": "no" };
 
-  it("goes on in those that are there, however they are asked for", async () => {
+  it("continues existing threads, by any route", async () => {
     const user = somebody();
     const { thread_id } = await thread(user);
     const made = await user.send("POST", "/threads", { thread_id, if_exists: "do_nothing" }, refused);
@@ -495,7 +495,7 @@ describe("who may not make threads", () => {
     expect(taken.status).toBe(409);
   });
 
-  it("learns nothing of those of others", async () => {
+  it("gets no information about threads of others", async () => {
     const { thread_id } = await thread(somebody());
     for (const id of [thread_id, crypto.randomUUID()]) {
       const body = { thread_id: id, if_exists: "do_nothing" };
@@ -504,8 +504,8 @@ describe("who may not make threads", () => {
   });
 });
 
-describe("who may make threads and not change them", () => {
-  it("says how long a new one stays, and takes back what could not begin", async () => {
+describe("a user who may create threads and not update them", () => {
+  it("sets the TTL of a new thread, which is deleted if its run could not start", async () => {
     const user = somebody();
     const refused = { "x-refuses": "threads:update", "x-how": "no" };
     const made = await user.send("POST", "/threads", { ttl: 60 }, refused);
@@ -521,7 +521,7 @@ describe("who may make threads and not change them", () => {
     expect(await user.json("POST", "/threads/search", { limit: 1000 })).toEqual(before);
   });
 
-  it.each(["no", "by a filter"])("gives a new one its past and its time (%s)", async (how) => {
+  it.each(["no", "by a filter"])("gives a new thread its history and its TTL (%s)", async (how) => {
     const user = somebody();
     const updates = [{ as_node: "ask_age", values: { name: "Ada" } }];
     const body = { metadata: { graph_id: "asking" }, supersteps: [{ updates }], ttl: 60 };
@@ -533,8 +533,8 @@ describe("who may make threads and not change them", () => {
   });
 });
 
-describe("truncating by a user", () => {
-  it("POST /internal/truncate 403: the store of all users stays, which is said before anything goes", async () => {
+describe("truncating by a user of the rules", () => {
+  it("POST /internal/truncate 403: the store of all users is refused, before anything is deleted", async () => {
     const user = somebody();
     await item(user);
     const ids = await thread(user);
@@ -545,8 +545,8 @@ describe("truncating by a user", () => {
   });
 });
 
-describe("who may look and start nothing", () => {
-  it("sees the questions of a thread, also those that time has answered", async () => {
+describe("a user who may read and start no run", () => {
+  it("sees the questions of a thread, also those that were answered by a timeout", async () => {
     const user = somebody();
     const { thread_id } = await atRisk(user);
     const refused = { "x-refuses": "threads:create_run", "x-how": "no" };
@@ -560,8 +560,8 @@ describe("who may look and start nothing", () => {
   });
 });
 
-describe("who may not delete threads", () => {
-  it("deletes an assistant, and its threads are passed over", async () => {
+describe("a user who may not delete threads", () => {
+  it("deletes an assistant, and its threads are kept", async () => {
     const user = somebody();
     const { assistant_id } = await assistant(user);
     const { thread_id } = await thread(user);

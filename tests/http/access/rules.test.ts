@@ -15,7 +15,7 @@ const read = async () =>
   (await (await server.send("GET", "/rules")).json()) as { rules: { path: string }[]; warnings: { file: string }[] };
 const own = ({ path }: { path: string }): boolean => path.startsWith(".autocoderrules/");
 
-it("shows the rules as they are at this moment, from which file each comes, and what is wrong", async () => {
+it("GET /rules returns the current rules, the file of each, and their errors", async () => {
   await mkdir(folder());
   await writeFile(join(folder(), "index.md"), "See python.md.");
   await writeFile(join(folder(), "kind.md"), "---\nalwaysApply: true\n---\nBe kind.");

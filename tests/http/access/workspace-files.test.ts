@@ -28,7 +28,7 @@ describe("a folder of the workspace", () => {
   const list = (path: string, owner = "ann"): Promise<Response> =>
     server.send("GET", `/files${path}`, undefined, { "x-api-key": `key-of-${owner}` });
 
-  it("is listed, folders first, links as such, without what is the program's own", async () => {
+  it("is listed with folders first and links as links, without the program's own files", async () => {
     await mkdir(join(server.config.workspace, ".millrace"), { recursive: true });
     const whole = await list("");
     expect([whole.status, await whole.json()]).toEqual([
@@ -61,7 +61,7 @@ describe("a folder of the workspace", () => {
 });
 
 describe("a file of the workspace", () => {
-  it("is given byte for byte, to be saved and never as a page", async () => {
+  it("is sent byte for byte, as a download and never as a page", async () => {
     const whole = await read("notes/page.html");
     expect(whole.status).toBe(200);
     expect(await whole.text()).toBe("<script>alert(1)</script>");
