@@ -39,7 +39,7 @@ const Values = z.looseObject({
   ),
 });
 
-/** One turn on a new thread, in which the model answers by these steps: what its tools gave, and its last message. */
+/** One turn on a new thread with these steps of the model: the tools' results, and the last message. */
 async function turn(request: string, ...steps: (ModelStep | (() => Promise<ModelStep>))[]) {
   answer = async () => {
     const step = steps.shift() ?? { text: "That is all." };
@@ -60,8 +60,8 @@ const calls = (...toolCalls: ScriptedToolCall[]): ModelStep => ({ toolCalls });
 const edit = (name: string, old_string: string, new_string: string): ScriptedToolCall =>
   call("edit_file", { path: name, edits: [{ old_string, new_string }] });
 
-describe("what a model does wrong", () => {
-  it("runs four of five calls where one is broken, and says of that one what is wrong with it", async () => {
+describe("an error of the model", () => {
+  it("one invalid call of five: the four others run, and its result says what is wrong", async () => {
     for (const name of ["a", "b", "c", "d"]) await put(`${name}.txt`, `${name}\n`);
     const read = (name: string) => call("read_file", { path: `${name}.txt` });
     const broken = { name: "write_file", arguments: '{"path": "e.txt", "content": "half of a te' };
@@ -76,7 +76,7 @@ describe("what a model does wrong", () => {
     expect(await namesInWorkspace(server.config)).toEqual(["a.txt", "b.txt", "c.txt", "d.txt"]);
   });
 
-  it("stops a model that repeats a failing call, tells it why, and ends with what is known", async () => {
+  it("a failing call that is repeated: it is blocked with a reason, and the turn ends with what is known", async () => {
     const again = calls(call("read_file", { path: "missing.txt" }));
     const { results, last } = await turn("What does the file say?", ...Array.from({ length: 20 }, () => again));
     expect(results[0]).toMatch(/Error \(not_found\).*missing\.txt/su);
@@ -85,7 +85,7 @@ describe("what a model does wrong", () => {
     expect(last).toMatchObject({ type: "ai", additional_kwargs: { end_reason: "guardrail" } });
   });
 
-  it("changes nothing where the text to replace stands in the file twice, and names both lines", async () => {
+  it("a text to replace that is in the file twice: nothing is changed, and both lines are named", async () => {
     await put("a.ts", "start();\nrun();\nstart();\n");
     const { results } = await turn(
       "Start later in a.ts",
@@ -98,7 +98,7 @@ describe("what a model does wrong", () => {
     expect(await readFile(path("a.ts"), "utf8")).toBe("start();\nrun();\nbegin();\n");
   });
 
-  it("neither shows a binary file nor changes it", async () => {
+  it("a binary file: it is neither shown nor changed", async () => {
     const bytes = Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 0xff, 10, 0]);
     await put("tool.bin", bytes);
     const { results } = await turn(
@@ -113,7 +113,7 @@ describe("what a model does wrong", () => {
     expect(await readFile(path("tool.bin"))).toEqual(bytes);
   });
 
-  it("reads the beginning of a file of 2 GB, and neither edits nor overwrites it", async () => {
+  it("a file of 2 GB: its beginning is read, and it is neither edited nor overwritten", async () => {
     const size = 2 * 1024 ** 3;
     await put("huge.log", "GET / 200\n".repeat(20_000));
     await truncate(path("huge.log"), size);
@@ -132,7 +132,7 @@ describe("what a model does wrong", () => {
     expect(await namesInWorkspace(server.config)).toEqual(["huge.log"]);
   });
 
-  it("writes over no file that changes between reading and writing, and takes the change up after another look", async () => {
+  it("a file that changes between read and write: it is kept, and edited after another read", async () => {
     await put("a.txt", "one\ntwo\n");
     const write = (content: string) => calls(call("write_file", { path: "a.txt", content }));
     const { results } = await turn(

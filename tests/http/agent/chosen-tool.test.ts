@@ -48,7 +48,7 @@ describe.each([
   { vendor: "one that can be made to call a tool", name: "openai:scripted", hasChoice: true },
   { vendor: "one that knows no tool_choice", name: "zhipu:glm-4.7", hasChoice: false },
 ])("a chosen tool with a model of $vendor", ({ name, hasChoice }) => {
-  it("is asked for once more where the model only talks, and then runs", async () => {
+  it("is requested a second time when the model only replies with text, and then runs", async () => {
     const { messages } = await turn(name, "What is here?", [
       { text: "I believe it is empty." },
       call,
@@ -67,7 +67,7 @@ describe.each([
     }
   });
 
-  it("ends the turn with a clear error where the model talks again, and asks no third time", async () => {
+  it("ends the turn with a clear error when the model replies with text again, without a third request", async () => {
     const { messages, status } = await turn(name, "What is here?", [
       { text: "I believe it is empty." },
       { text: "As I said." },
@@ -82,7 +82,7 @@ describe.each([
     expect(status).toBe("idle");
   });
 
-  it("says so in the language of the request", async () => {
+  it("gives that error in the language of the request", async () => {
     const { messages } = await turn(name, "这里有什么？", [{ text: "没有。" }, { text: "没有。" }]);
     expect(messages.at(-1)?.content).toMatch(/未能调用您指定的工具 list_files/u);
   });

@@ -49,7 +49,7 @@ async function threadOf(owner: string): Promise<string> {
   return z.looseObject({ thread_id: z.string() }).parse(await made.json()).thread_id;
 }
 
-it("says of a file that a tool would ask before it changes it, by whatever name it is read", async () => {
+it("a header marks a file that tools only change after approval, whatever path it is read by", async () => {
   await symlink(".env.local", file("link.txt"));
   const told: Record<string, string | null> = {};
   for (const path of [".env.local", "link.txt", "sub/package-lock.json", "plans/May.MD", "plans/may.txt", "notes.md"]) {
@@ -68,7 +68,7 @@ it("says of a file that a tool would ask before it changes it, by whatever name 
 });
 
 describe("PUT /files/content", () => {
-  it("makes a file with its folders, and replaces the one that is known", async () => {
+  it("creates a file with its folders, and replaces a file whose version is known", async () => {
     const made = await send("PUT", "new/deep/a.bin", { body: "one\0" });
     const { etag } = Written.parse(await made.clone().json());
     expect([made.status, made.headers.get("etag"), await textOf("new/deep/a.bin")]).toEqual([200, etag, "one\0"]);
@@ -80,7 +80,7 @@ describe("PUT /files/content", () => {
     expect([any.status, await textOf("new/deep/a.bin")]).toEqual([200, "three"]);
   });
 
-  it("is 412 for a file that has changed, came, or went, and leaves it", async () => {
+  it("is 412 for a file that was changed, created or deleted since, and leaves it", async () => {
     await writeFile(file("b.md"), "first\n");
     const known = await tagOf("b.md");
     await writeFile(file("b.md"), "of another\n");
@@ -95,7 +95,7 @@ describe("PUT /files/content", () => {
     expect([await textOf("b.md"), await textOf("gone.md")]).toEqual(["of another\n", null]);
   });
 
-  it("of several at once, takes the first alone", async () => {
+  it("accepts only the first of several concurrent writes", async () => {
     await writeFile(file("race.md"), "0");
     const known = await tagOf("race.md");
     const bodies = ["1", "2", "3", "4"];
@@ -104,7 +104,7 @@ describe("PUT /files/content", () => {
     expect(await textOf("race.md")).toBe(bodies[all.findIndex(({ status }) => status === 200)]);
   });
 
-  it("is an operation of the named thread, which can be undone", async () => {
+  it("records an operation of the given thread, which can be undone", async () => {
     const thread = await threadOf("ann");
     await writeFile(file("c.md"), "before\n");
     const put = await send("PUT", "c.md", { body: "after\n", known: await tagOf("c.md"), thread });
@@ -135,7 +135,7 @@ describe("PUT /files/content", () => {
     expect([answer.status, await textOf("x.md")], await answer.text()).toEqual([status, null]);
   });
 
-  it("is an operation of no foreign thread, and of those who may only make files", async () => {
+  it("refuses another owner's thread, and accepts owners who may only create files", async () => {
     const answer = await send("PUT", "mine.md", { body: "x", owner: "ben", thread: await threadOf("ann") });
     expect([answer.status, await textOf("mine.md")]).toEqual([404, null]);
     expect((await send("PUT", "mine.md", { body: "x", owner: "ben", thread: await threadOf("ben") })).status).toBe(200);

@@ -35,7 +35,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-it.each(names)("a graph that calls the loop (%s) has the server's ledger, workspace and undo", async (graph) => {
+it.each(names)("a graph that calls the loop (%s) uses the server's ledger, workspace and undo", async (graph) => {
   const { thread_id } = await server.client.threads.create();
   const input = { messages: [{ role: "user", content: "Write it down." }] };
   await server.client.runs.wait(thread_id, graph, { input });

@@ -29,11 +29,11 @@ const named = new StateGraph(State)
   .addEdge(START, "work")
   .addEdge("work", END);
 
-/** The loop two graphs deep. */
+/** The loop in a graph within a graph. */
 export const nested = new StateGraph(State)
   .addNode("inside", named.compile())
   .addEdge(START, "inside")
   .addEdge("inside", END);
 
-/** A node that calls the loop and does not name it. */
+/** A node that calls the loop without giving its own name. */
 export const unnamed = new StateGraph(State).addNode("work", work).addEdge(START, "work").addEdge("work", END);

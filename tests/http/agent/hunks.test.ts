@@ -6,7 +6,7 @@ import { withoutHunks } from "../../../src/tools/undo/hunks.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** A text of numbered lines, some of which are others. */
+/** A text of numbered lines, some of which are replaced. */
 const lines = (others: Record<number, string> = {}): string =>
   Array.from({ length: 30 }, (_, at) => others[at + 1] ?? `line ${at + 1}\n`).join("");
 const before = lines();
@@ -59,7 +59,7 @@ describe("POST …/operations/{operation_id}/hunks/undo", () => {
 
   const Operations = z.object({ operations: z.array(z.looseObject({ operation_id: z.string(), type: z.string() })) });
 
-  /** A thread whose last operation is made by a tool. */
+  /** A thread whose last operation comes from a tool. */
   async function changed(name: string, tool: string, args: object) {
     const { thread_id } = await server.client.threads.create();
     const send = (method: string, path: string, body?: unknown) =>
@@ -71,7 +71,7 @@ describe("POST …/operations/{operation_id}/hunks/undo", () => {
   }
   const file = (name: string): string => join(server.config.workspace, name);
 
-  it("takes one hunk back, which is an operation itself that can be undone", async () => {
+  it("undoes one hunk by an operation of its own, which can be undone too", async () => {
     await writeFile(file("a.md"), before);
     const { send, path, undo } = await changed("a.md", "update_file", { content: after });
     const diff = z.object({ hunks: z.number(), lines: z.array(z.object({ kind: z.string(), hunk: z.number() })) });
@@ -88,7 +88,7 @@ describe("POST …/operations/{operation_id}/hunks/undo", () => {
     expect(await readFile(file("a.md"), "utf8")).toBe(after);
   });
 
-  it("refuses what has changed there since, and leaves the file", async () => {
+  it("refuses a hunk whose lines have changed since, and leaves the file", async () => {
     await writeFile(file("b.md"), before);
     const { undo } = await changed("b.md", "update_file", { content: after });
     const now = after.replace("THREE", "drei");
@@ -98,7 +98,7 @@ describe("POST …/operations/{operation_id}/hunks/undo", () => {
     expect(await readFile(file("b.md"), "utf8")).toBe(now);
   });
 
-  it("has none where a file was made", async () => {
+  it("is 409 for a file that the operation created, which has no hunks", async () => {
     const { send, path, undo } = await changed("c.md", "create_file", { content: "new\n" });
     expect(await (await send("GET", `${path}/diff`)).json()).toMatchObject({ hunks: 0 });
     expect((await undo([1])).status).toBe(409);

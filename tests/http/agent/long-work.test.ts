@@ -41,7 +41,7 @@ const Values = z.looseObject({
   ),
 });
 
-/** One turn on a new thread: its messages, and what it asks. */
+/** One turn on a new thread: its messages, and its open questions. */
 async function turn(request: string) {
   const { thread_id } = await server.client.threads.create();
   const input = { messages: [{ role: "user", content: request }] };
@@ -62,7 +62,7 @@ describe("work that takes many calls", () => {
   it("reads a source file of 3,000 lines in two calls, each line once", async () => {
     const lines = (await readFile(fileURLToPath(import.meta.url), "utf8")).split("\n");
     const source = Array.from({ length: 3000 }, (_, at) => `${lines[at % lines.length]}\n`).join("");
-    // As wide as most source, and too wide for two answers of 50 KB.
+    // As wide as most source, and too long for two results of 50 KB.
     expect(source.length).toBeGreaterThan(3000 * 40);
     await put("src/main.py", source);
     answer = ({ messages }) => {
@@ -77,7 +77,7 @@ describe("work that takes many calls", () => {
     expect(read.map((line) => line.replace(/^\d+\t/u, "")).join("")).toBe(source);
   });
 
-  it("changes 30 files in one turn, with one reply and nothing asked", async () => {
+  it("changes 30 files in one turn, with one reply and no question", async () => {
     const names = Array.from({ length: 30 }, (_, at) => `src/part-${at}.ts`);
     for (const name of names) await put(name, "const limit = 5;\nuse(limit);\n");
     const all = (call: (name: string) => ScriptedToolCall): ModelStep => ({ toolCalls: names.map(call) });
@@ -98,7 +98,7 @@ describe("work that takes many calls", () => {
     expect(model.requests).toHaveLength(3);
   });
 
-  it("goes through 50 rounds of tools and ends by itself, without a word about time or rounds", async () => {
+  it("runs 50 rounds of tools and ends by itself, without a hint about time or rounds", async () => {
     for (let at = 1; at <= 50; at += 1) await put(`notes/${at}.md`, `Note ${at}\n`);
     answer = ({ index }) =>
       index < 50
@@ -113,7 +113,7 @@ describe("work that takes many calls", () => {
       additional_kwargs: { end_reason: "answered" },
     });
     expect(status).toBe("idle");
-    // No request but those of the rounds, no tool taken away, and nobody was told to hurry.
+    // No request besides those of the rounds, no tool withdrawn, and no hint to finish.
     expect(model.requests).toHaveLength(51);
     expect(model.requests.every((request) => mayCall(request))).toBe(true);
     expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toMatch(/rounds? (?:are|is) left/iu);

@@ -40,7 +40,7 @@ describe.each([
   ["/rules/style.md", ".autocoderrules/style.md", rule],
   ["/agents/looker", ".autocoderagents/looker.md", (more?: string) => agent("looker", `You look.${more ?? ""}`)],
 ])("%s", (address, path, text) => {
-  it("is made, read, changed where it is known, and deleted", async () => {
+  it("is created, read, changed with its known version, and deleted", async () => {
     const made = await send("PUT", address, { text: text() });
     expect([made.status, await textOf(path)]).toEqual([200, text()]);
     expect((await send("PUT", address, { text: text(" No.") })).status).toBe(412);
@@ -61,7 +61,7 @@ describe.each([
     expect(await list()).not.toContain("Mine.");
   });
 
-  it("is changed by administrators alone", async () => {
+  it("can only be changed by administrators", async () => {
     const answers = [
       await send("PUT", address, { text: text(), owner: "ann" }),
       await send("DELETE", address, { known: "*", owner: "ann" }),
@@ -71,7 +71,7 @@ describe.each([
 });
 
 describe("a rule", () => {
-  it("of any of its places is named by its path; a new one comes where the others are", async () => {
+  it("in any of the rule folders is addressed by its path; a new one is created beside the others", async () => {
     await mkdir(file(".auto-coder/autocoderrules"), { recursive: true });
     await writeFile(file(".auto-coder/autocoderrules/old.md"), rule());
     await writeFile(file("AGENTS.md"), "Be kind.");
@@ -84,12 +84,12 @@ describe("a rule", () => {
     expect(await textOf("AGENTS.md")).toBe("Be brief.");
   });
 
-  it.each(["../out.md", "sub/new.md", "new.txt", ".hidden.md", "/etc/x.md"])("cannot be called %s", async (name) => {
+  it.each(["../out.md", "sub/new.md", "new.txt", ".hidden.md", "/etc/x.md"])("cannot be named %s", async (name) => {
     const put = await send("PUT", `/rules/${encodeURIComponent(name)}`, { text: rule() });
     expect([put.status, await textOf(name)]).toEqual([400, null]);
   });
 
-  it("that is a link out of the workspace is not written", async () => {
+  it("that is a link out of the workspace cannot be written", async () => {
     await mkdir(file(".autocoderrules"), { recursive: true });
     await symlink("/etc/hostname", file(".autocoderrules/link.md"));
     const named = encodeURIComponent(".autocoderrules/link.md");
@@ -97,7 +97,7 @@ describe("a rule", () => {
     expect((await send("GET", `/rules/${named}`)).status).toBe(404);
   });
 
-  it("says which tools it is about", async () => {
+  it("lists the tools it applies to", async () => {
     const check = async (text: string) => (await send("POST", "/rules/x.md/validate", { text })).answer.tools;
     const forFiles = (globs: string) => check(`---\ndescription: x\nglobs: "${globs}"\n---\nBe kind.`);
     expect(await check(rule())).toEqual(
@@ -105,7 +105,7 @@ describe("a rule", () => {
     );
     const others = ["ask_followup_question", "create_folder", "list_files", "run_simulation"];
     expect((await check(rule()))?.filter((tool) => others.includes(tool))).toEqual([]);
-    // What no pattern rules out may come to hand; a pattern of folders alone says nothing of the kind of its files.
+    // A tool is listed unless the pattern excludes it; a pattern of folders alone says nothing of the kind of files.
     const kinds = async (globs: string) =>
       (await forFiles(globs))?.filter((tool) => ["list_code_definition_names", "run_simulation"].includes(tool));
     expect(await kinds("**/*.{CIR,md}")).toContain("run_simulation");
@@ -117,7 +117,7 @@ describe("a rule", () => {
   });
 });
 
-describe("what is wrong with a text", () => {
+describe("an error in a file", () => {
   it.each([
     ["/rules/x.md", "---\ndescription: x\nalwaysApply: perhaps\n---\nBe kind.", 3, "error", "true or false"],
     ["/rules/x.md", "---\ndescription: 'x\n---\nBe kind.", 2, "error", "not YAML"],
@@ -137,7 +137,7 @@ describe("what is wrong with a text", () => {
     expect([put.status, put.said]).toEqual([400, expect.stringContaining(said)]);
   });
 
-  it("stands in the line that it speaks of, also of fields that are not there and YAML with its own lines", () => {
+  it("is reported at its line, also for missing fields and for YAML with line numbers of its own", () => {
     const text = "---\nname: a\nglobs: [\n---\nname: no field here\n";
     expect(problemIn(text, "globs: expected a pattern", "error").line).toBe(3);
     expect(problemIn(text, "model: expected a text", "error").line).toBeNull();

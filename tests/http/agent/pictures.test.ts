@@ -6,7 +6,7 @@ import { startModelServer, type ModelServer } from "@millrace/testing/model-serv
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** A picture of one point. */
+/** A picture of one pixel. */
 const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
@@ -40,7 +40,7 @@ beforeEach(async () => {
   await server.send("DELETE", "/models/openai:scripted", undefined, { "x-api-key": "key-of-admin" });
 });
 
-/** Sends bytes as a client that is no browser does. */
+/** Sends bytes like a client other than a browser. */
 function upload(name: string, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${server.url}/files/uploads?name=${encodeURIComponent(name)}`, {
     method: "POST",
@@ -49,7 +49,7 @@ function upload(name: string, bytes: Uint8Array, headers: Record<string, string>
   });
 }
 
-/** Asks with attachments; gives what the model was sent, as texts. */
+/** Sends a message with attachments; returns what the model received, as texts. */
 async function ask(attachments: object[], thread?: string): Promise<string> {
   const headers = { "x-api-key": "key-of-admin" };
   const created = await server.send("POST", "/threads", {}, headers);
@@ -68,7 +68,7 @@ const see = (): Promise<Response> =>
   server.send("POST", "/models", { name: "openai:scripted", vision: true }, { "x-api-key": "key-of-admin" });
 
 describe("an uploaded file", () => {
-  it("comes into the workspace as it is, and is named as an attachment takes it", async () => {
+  it("is stored in the workspace unchanged, and its path can be attached", async () => {
     const first = Upload.parse(await (await upload("a/b/point.png", png)).json());
     expect(first).toEqual({
       path: "uploads/point.png",
@@ -79,7 +79,7 @@ describe("an uploaded file", () => {
     });
     expect(await readFile(join(server.config.workspace, first.path))).toEqual(png);
     const second = Upload.parse(await (await upload("point.png", new Uint8Array([0, 255]))).json());
-    // What only says that it is a picture is a file, and what was there stays.
+    // A file with the type of a picture only is stored as a file, and existing files stay.
     expect(second).toMatchObject({ path: "uploads/point-2.png", type: "file", mime_type: "" });
     expect(await readFile(join(server.config.workspace, first.path))).toEqual(png);
   });
@@ -94,7 +94,7 @@ describe("an uploaded file", () => {
     expect(Upload.parse(await (await upload(name, png)).json()).path).toBe(path);
   });
 
-  it("is refused without the right to make files, and where no bytes are taken", async () => {
+  it("is refused without the right to create files, and without bytes", async () => {
     expect((await upload("a.txt", png, { "x-api-key": "key-of-guest" })).status).toBe(403);
     expect((await upload("a.txt", png, { "content-type": "image/png" })).status).toBe(415);
     const elsewhere = await fetch(`${server.url}/threads`, {
@@ -107,14 +107,14 @@ describe("an uploaded file", () => {
   });
 });
 
-describe("a picture that is attached", () => {
+describe("an attached picture", () => {
   const attached = { type: "image", path: "uploads/seen.png", name: "seen.png" };
   beforeAll(async () => {
     await upload("seen.png", png);
     await writeFile(join(server.config.workspace, "fake.png"), "no picture");
   });
 
-  it("is a part of the message for a model that sees, which keeps it in the next turns", async () => {
+  it("is part of the message for a model with vision, also in the next turns", async () => {
     await see();
     const thread = z
       .object({ thread_id: z.string() })
@@ -123,13 +123,13 @@ describe("a picture that is attached", () => {
     expect((await ask([], thread)).split(shownUrl)).toHaveLength(2);
   });
 
-  it("is named to a model without eyes, and not sent", async () => {
+  it("is only named to a model without vision", async () => {
     const sent = await ask([attached]);
     expect(sent).not.toContain("image_url");
     expect(sent).toContain("seen.png");
   });
 
-  it("is left out where it is none, is larger than 20 MB, or is not there", async () => {
+  it("is left out if it is no picture, is larger than 20 MB, or does not exist", async () => {
     await see();
     const large = join(server.config.workspace, "large.png");
     await writeFile(large, png);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** A thread that was asked for a name, and the state that asked. */
+/** A thread that asked for a name, and the checkpoint with that question. */
 async function asked() {
   const { client } = server;
   const { thread_id: thread } = await client.threads.create();
@@ -28,8 +28,8 @@ const question = async (thread: string) => {
   return tasks[0]?.interrupts[0]?.value;
 };
 
-describe("an answer without an id, from a state that asked", () => {
-  it("is for the question of that state, never for a later one", async () => {
+describe("an answer without an id, sent with the checkpoint of a question", () => {
+  it("answers the question of that checkpoint, never a later one", async () => {
     const { run, thread, checkpointId } = await asked();
     await run({ command: { resume: "Ada" } });
     const answer = run({ command: { resume: "Bob" }, checkpointId });
@@ -40,7 +40,7 @@ describe("an answer without an id, from a state that asked", () => {
     expect((await server.client.threads.getState(thread)).values).toMatchObject({ name: "Ada", age: "36" });
   });
 
-  it("answers it where it waits, and where it is asked anew", async () => {
+  it("answers it while it is open, and after it was asked again", async () => {
     const { run, thread, checkpointId } = await asked();
     await run({ command: { resume: "Dee" }, checkpointId });
     expect(await question(thread)).toEqual({ question: "How old are you, Dee?" });
@@ -50,7 +50,7 @@ describe("an answer without an id, from a state that asked", () => {
     expect(await question(thread)).toEqual({ question: "How old are you, Eve?" });
   });
 
-  it("is refused where that state asks nothing, and leaves what waits as it is", async () => {
+  it("is refused if that checkpoint has no question, and leaves open questions as they are", async () => {
     const { run, thread } = await asked();
     await run({ command: { resume: "Ada" } });
     const first = (await server.client.threads.getHistory(thread)).at(-1);

@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-describe("a question that was answered", () => {
-  it("takes no second answer; from the state that asked it, it is asked anew", async () => {
+describe("an answered question", () => {
+  it("refuses a second answer; a fork from its checkpoint asks it again", async () => {
     const { client } = server;
     const { thread_id: thread } = await client.threads.create();
     const run = async (payload: Parameters<typeof client.runs.create>[2]): Promise<void> => {
@@ -28,7 +28,7 @@ describe("a question that was answered", () => {
     const checkpointId = asked.checkpoint.checkpoint_id ?? "";
     await run({ command: { resume: "36" } });
     expect(await next()).toBeUndefined();
-    // From the state that asked it, it is asked anew.
+    // A fork from the checkpoint that asked.
     await run({ input: null, checkpointId });
     expect(await next()).toEqual({ question: "What is your name?" });
     const [again] = (await client.threads.getState(thread)).tasks[0]?.interrupts ?? [];

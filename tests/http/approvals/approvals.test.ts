@@ -41,7 +41,7 @@ afterAll(async () => {
 async function waiting(threadId: string, language = "en", at = server): Promise<Waiting[]> {
   const response = await at.send("GET", `/threads/${threadId}/approvals`, undefined, { "accept-language": language });
   expect(response.status).toBe(200);
-  // The shape is what the assertions look at.
+  // The assertions check the shape.
   return (await response.json()) as Waiting[];
 }
 
@@ -57,7 +57,7 @@ async function answer(threadId: string, id: string, decision: unknown, at = serv
   return at.send("POST", `/threads/${threadId}/approvals/${id}`, decision);
 }
 
-/** Waits until no run of the thread is under way. */
+/** Waits until the thread has no active run. */
 async function settled(threadId: string, at = server): Promise<void> {
   const runs = await at.client.runs.list(threadId);
   for (const run of runs) await at.client.runs.join(threadId, run.run_id);
@@ -75,7 +75,7 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** A thread of the workflow that waits for a yes to what `text` asks for. */
+/** A thread of the workflow that waits for approval of what `text` requests. */
 async function askAgent(
   text: string,
   at = server,
@@ -101,7 +101,7 @@ async function askTwice(): Promise<{ threadId: string; shallow: Waiting; deep: W
 const valuesOf = async (threadId: string): Promise<unknown> => (await server.client.threads.getState(threadId)).values;
 
 describe("the questions of a thread", () => {
-  it("stand at one address with what a yes would run, and one is answered by its id", async () => {
+  it("are listed with what an approval would run, and are answered by id", async () => {
     await put("old/a.txt");
     const { threadId, asked } = await askAgent("delete the folder old");
     expect(asked).toMatchObject({
@@ -135,7 +135,7 @@ describe("the questions of a thread", () => {
     expect(await exists("old")).toBe(false);
   });
 
-  it("wait in a copy too, where an answer is one for the copy alone", async () => {
+  it("are copied with the thread, and an answer in the copy applies to the copy only", async () => {
     await put("copied/a.txt");
     const chosen = { result_mode: "show", temperature: 0.5 };
     const { threadId, asked } = await askAgent("delete the folder copied", server, chosen);
@@ -148,7 +148,7 @@ describe("the questions of a thread", () => {
     const answered = await answer(copy.thread_id, again?.id ?? "", { type: "approve" });
     expect(answered.status).toBe(200);
     await settled(copy.thread_id);
-    // It goes on with what the run chose that had asked.
+    // It continues with the context of the run that asked.
     expect((await server.client.runs.list(copy.thread_id))[0]).toMatchObject({ kwargs: { context: chosen } });
     expect(await waiting(copy.thread_id)).toEqual([]);
     expect(await exists("copied")).toBe(false);
@@ -157,7 +157,7 @@ describe("the questions of a thread", () => {
   });
 
   it.each(["deep first", "shallow first", "both at once"])(
-    "of two depths are answered in any order: %s",
+    "of a graph and its subgraph are answered in any order: %s",
     async (order) => {
       const { threadId, shallow, deep } = await askTwice();
       expect(shallow.kind).toBe("clarify");
@@ -181,7 +181,7 @@ describe("the questions of a thread", () => {
     },
   );
 
-  it("take a second answer for a look at the first, also when both come at once", async () => {
+  it("treat a second answer as a repetition of the first, also when both arrive at once", async () => {
     await put("twice/a.txt");
     const { threadId, asked } = await askAgent("delete the folder twice");
     const both = await Promise.all([
@@ -201,7 +201,7 @@ describe("the questions of a thread", () => {
     expect(await server.client.runs.list(threadId)).toHaveLength(2);
   });
 
-  it("are unknown, out of date or mistaken: 404, 409 and 400, and nothing runs", async () => {
+  it("are answered with 404, 409 or 400 when they are unknown, outdated or invalid, and nothing runs", async () => {
     await put("kept/a.txt");
     const { threadId, asked } = await askAgent("delete the folder kept");
     expect((await answer(threadId, "f".repeat(32), { type: "approve" })).status).toBe(404);
@@ -224,7 +224,7 @@ describe("the questions of a thread", () => {
     expect(await exists("kept/a.txt")).toBe(true);
   });
 
-  it("can be answered by command.resume as before, once", async () => {
+  it("can also be answered by command.resume, once", async () => {
     await put("plain/a.txt");
     const { threadId, asked } = await askAgent("delete the folder plain");
     const command = { resume: { decisions: [{ type: "approve" }] } };
@@ -241,7 +241,7 @@ describe("the questions of a thread", () => {
     expect(again.status).toBe(422);
   });
 
-  it("take edited arguments for what is run", async () => {
+  it("run with the edited arguments of the answer", async () => {
     await put("edit/a.txt");
     await put("edit/b.txt");
     const { threadId, asked } = await askAgent("delete the folder edit");
@@ -250,9 +250,9 @@ describe("the questions of a thread", () => {
     expect([await exists("edit/a.txt"), await exists("edit/b.txt")]).toEqual([true, false]);
   });
 
-  it("wait again when the run with the answer was stopped before its turn", async () => {
+  it("are open again when the run with the answer was stopped before it started", async () => {
     const { threadId, shallow } = await askTwice();
-    // Enqueued for the future, so that it is surely not begun.
+    // Delayed, so that it is surely not started.
     const run = await server.client.runs.create(threadId, "twoDepths", {
       command: { resume: { [shallow.id]: "late" } },
       afterSeconds: 3600,
@@ -263,12 +263,12 @@ describe("the questions of a thread", () => {
   });
 });
 
-describe("a remembered yes", () => {
-  it("is listed, spares the question, and asks again once it is revoked", async () => {
+describe("a remembered approval", () => {
+  it("is listed, replaces the question, and is asked for again once it is revoked", async () => {
     const path = (name: string): string => `drafts/${name}.txt`;
     for (const name of ["one", "two", "three"]) await put(path(name));
     await put("drafts/package.json", "{}");
-    // A critical file is always asked about.
+    // A critical file always needs approval.
     const request = (what: string): string => `delete the file drafts/${what}`;
     await put("drafts/.gitignore");
     await put("drafts/.npmrc");
@@ -298,8 +298,8 @@ describe("a remembered yes", () => {
   });
 });
 
-describe("a question that waits too long", () => {
-  it("survives a restart, then counts as a no with that reason", async () => {
+describe("a question with a timeout", () => {
+  it("survives a restart, and is then rejected with the timeout as the reason", async () => {
     await put("slow/a.txt");
     const first = await startTestServer({ graphs, workspace: server.config.workspace });
     let second: TestServer | undefined;
@@ -310,7 +310,7 @@ describe("a question that waits too long", () => {
       expect(await waiting(threadId, "en", second)).toEqual([asked]);
       await second.close();
 
-      // A time-out shorter than the time that has passed since it was asked.
+      // A timeout shorter than the time since the question.
       second.config.approvalTimeoutHours = 1 / 3_600_000;
       second = await second.restart();
       const late = await (await answer(threadId, asked.id, { type: "approve" }, second)).json();

@@ -31,11 +31,11 @@ interface Waiting {
 }
 
 describe("a guarded turn over HTTP", () => {
-  it("shows the question with its word in both languages, and takes the word as the answer, each time", async () => {
+  it("shows each question with its keyword in both languages, and accepts the keyword as the answer", async () => {
     const { thread_id } = await server.client.threads.create();
     const get = async <Body>(path: string, language = "en"): Promise<Body> => {
       const headers = { "accept-language": language };
-      // Each use says what it looks at.
+      // Each call checks the shape.
       return (await (await server.send("GET", `/threads/${thread_id}${path}`, undefined, headers)).json()) as Body;
     };
     await server.client.runs.wait(thread_id, "agent", {
@@ -63,7 +63,7 @@ describe("a guarded turn over HTTP", () => {
     const confirmed = (await (await answer(first.id, { type: "respond", text: "确认" })).json()) as { run_id: string };
     await server.client.runs.join(thread_id, confirmed.run_id);
     expect(await readFile(join(server.config.workspace, "b"), "utf8")).toBe("b");
-    // The policy is the run's own, and goes on with the answer.
+    // The policy belongs to the run, and is kept when the run continues with the answer.
     const [second] = await get<[Waiting]>("/approvals");
     expect(second).toMatchObject({ kind: "chain_confirm", args: { path: "c" } });
     const declined = (await (await answer(second.id, { type: "answer", text: "stop here" })).json()) as {

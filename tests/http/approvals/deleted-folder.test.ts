@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 describe("a folder that a tool deleted", () => {
-  it("is listed with all that lay in it", async () => {
+  it("is listed with all its content", async () => {
     expect(await (await get("/entries")).json()).toEqual([
       { path: "new.md", kind: "file", size: 12 },
       { path: "old", kind: "folder", size: null },
@@ -48,7 +48,7 @@ describe("a folder that a tool deleted", () => {
   });
 
   it.each(["/entries?side=after", "/content", "/content?file=old", "/content?file=new.txt", "/content?file=../a"])(
-    "is refused as %s",
+    "is 404 at %s",
     async (path) => {
       expect((await get(path)).status).toBe(404);
     },

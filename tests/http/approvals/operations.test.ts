@@ -9,7 +9,7 @@ import { startTestServer, type TestServer } from "../../support/test-server.ts";
 let server: TestServer;
 let threadId: string;
 const file = () => join(server.config.workspace, "notes.md");
-/** What of a card these tests read. */
+/** The fields of a card that these tests read. */
 interface Card {
   operation_id: string;
   message_id: string;
@@ -24,7 +24,7 @@ interface CardList {
 const get = async <Body = unknown>(path: string, headers: Record<string, string> = {}): Promise<Body> => {
   const response = await server.send("GET", `/threads/${threadId}${path}`, undefined, headers);
   expect(response.status).toBe(200);
-  // Each test says what it asks for, and looks at it.
+  // Each test checks the shape.
   return (await response.json()) as Body;
 };
 const newest = async (): Promise<Card> => (await get<CardList>("/operations")).operations[0];
@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 describe("the operations of a thread", () => {
-  it("list what tools changed, with the message and the run it belongs to, in the reader's language", async () => {
+  it("list what tools changed, with the message and the run, in the reader's language", async () => {
     const [run] = await server.client.runs.list(threadId);
     const { operations, total, more } = await get<CardList>(`/operations?run_id=${run?.run_id}`);
     expect({ total, more }).toEqual({ total: 1, more: 0 });
@@ -65,7 +65,7 @@ describe("the operations of a thread", () => {
     expect(chinese.operations[0].summary).toBe("创建 notes.md（+1 行，-0 行）");
   });
 
-  it("are named in the tool's message, too", async () => {
+  it("are also named in the tool's message", async () => {
     const { values } = await server.client.threads.getState<{ messages: Record<string, unknown>[] }>(threadId);
     const card = await newest();
     const told = values.messages.find((message) => message["type"] === "tool");
@@ -74,7 +74,7 @@ describe("the operations of a thread", () => {
     });
   });
 
-  it("show the lines that differ, and what a run did to each file", async () => {
+  it("show the changed lines, and what a run did to each file", async () => {
     const card = await newest();
     const diff = await get<{ lines: unknown }>(`/operations/${card.operation_id}/diff`);
     expect(diff).toMatchObject({ added: 1, removed: 0, more: 0, reason: null });
@@ -84,7 +84,7 @@ describe("the operations of a thread", () => {
     });
   });
 
-  it("are listed five at once with the number of the others, and a difference twenty lines at once (TOOL-19)", async () => {
+  it("are listed five at a time with the number of the rest, and diffs twenty lines at a time (TOOL-19)", async () => {
     const other = (await server.client.threads.create()).thread_id;
     await server.client.runs.wait(other, "agent", { input: { messages: [{ role: "user", content: "hello" }] } });
     const content = Array.from({ length: 30 }, (_, index) => `line ${index}`).join("\n");
@@ -103,7 +103,7 @@ describe("the operations of a thread", () => {
     });
   });
 
-  it("tell who follows the thread that they were undone, once and without an id (TOOL-18)", async () => {
+  it("send an event to subscribers of the thread when they are undone, once and without an id (TOOL-18)", async () => {
     const other = (await server.client.threads.create()).thread_id;
     const input = { messages: [{ role: "user", content: "hello" }] };
     await server.client.runs.wait(other, "agent", { input });
@@ -124,7 +124,7 @@ describe("the operations of a thread", () => {
     await events.return?.(undefined);
   });
 
-  it("are not looked for in a run that the thread has not", async () => {
+  it("are 404 for a run of another thread", async () => {
     const other = (await server.client.threads.create()).thread_id;
     const { run_id } = await newest();
     for (const path of [`${threadId}/runs/${crypto.randomUUID()}`, `${other}/runs/${run_id}`]) {
@@ -133,7 +133,7 @@ describe("the operations of a thread", () => {
     }
   });
 
-  it("can be read with every call of a tool, its whole result and its statistics", async () => {
+  it("are listed with every tool call, its whole result and its statistics", async () => {
     const log = await get("/tool-log");
     expect(log).toMatchObject({
       total: 1,
@@ -142,7 +142,7 @@ describe("the operations of a thread", () => {
     });
   });
 
-  it("are undone when nothing has changed since, once, also after a restart", async () => {
+  it("are undone if nothing has changed since, once, also after a restart", async () => {
     const card = await newest();
     const made = await readFile(file(), "utf8");
     await writeFile(file(), "mine");
@@ -160,7 +160,7 @@ describe("the operations of a thread", () => {
     }
   });
 
-  it("are not found in another thread", async () => {
+  it("are 404 in another thread", async () => {
     const card = await newest();
     const other = (await server.client.threads.create()).thread_id;
     for (const path of [`${other}/operations/${card.operation_id}`, `${threadId}/operations/${crypto.randomUUID()}`]) {

@@ -34,7 +34,7 @@ const Values = z.looseObject({
   __interrupt__: z.array(z.looseObject({ value: z.looseObject({ operation: z.unknown() }) })).optional(),
 });
 
-/** One turn on a thread: results of its tools, and what it asks. */
+/** One turn on a thread: the tools' results, and the open questions. */
 async function turn(request: string, steps: ModelStep[], thread?: string) {
   const id = thread ?? (await server.client.threads.create()).thread_id;
   model.push(...steps);
@@ -57,9 +57,9 @@ const approve = (id: string) =>
   server.client.runs.wait(id, "agent", { command: { resume: { decisions: [{ type: "approve" }] } } });
 
 describe.each(["write_file", "update_file", "write_to_file", "rewrite_file"])(
-  "%s over a file that is there",
+  "%s for a file that already exists",
   (tool) => {
-    it("is refused where the conversation has not read it, and made once it has", async () => {
+    it("is refused before the conversation has read it, and done afterwards", async () => {
       await put("a.txt", long);
       const { results } = await turn("look after the file for me", [
         call(tool, { path: "a.txt", content: changed }),
@@ -72,7 +72,7 @@ describe.each(["write_file", "update_file", "write_to_file", "rewrite_file"])(
       expect(await readFile(path("a.txt"), "utf8")).toBe(changed);
     });
 
-    it("is refused where the file has changed since, or only a part was read", async () => {
+    it("is refused if the file was changed since, or only a part of it was read", async () => {
       await put("a.txt", long);
       const { id, results } = await turn("read the beginning", [
         call("read_file", { path: "a.txt", offset: 1, limit: 20 }),
@@ -91,7 +91,7 @@ describe.each(["write_file", "update_file", "write_to_file", "rewrite_file"])(
       expect(await readFile(path("a.txt"), "utf8")).toBe(`${long}and more\n`);
     });
 
-    it("asks where more than half of the lines would be lost, and is made after the yes", async () => {
+    it("asks if more than half of the lines would be lost, and is done after approval", async () => {
       await put("a.txt", long);
       const { id, asked } = await turn("make it nicer, will you, that file of mine", [
         call("read_file", { path: "a.txt" }),
@@ -106,7 +106,7 @@ describe.each(["write_file", "update_file", "write_to_file", "rewrite_file"])(
       expect(await readFile(path("a.txt"), "utf8")).toBe("short\n");
     });
 
-    it("is made where the user asks for it in so many words", async () => {
+    it("is done without a question if the user explicitly asks for it", async () => {
       await put("a.txt", long);
       const { asked } = await turn("overwrite a.txt with one line", [
         call(tool, { path: "a.txt", content: "one line\n" }),
@@ -116,7 +116,7 @@ describe.each(["write_file", "update_file", "write_to_file", "rewrite_file"])(
       expect(await readFile(path("a.txt"), "utf8")).toBe("one line\n");
     });
 
-    it("knows what the conversation has written itself", async () => {
+    it("needs no read of what the conversation has written itself", async () => {
       const { results } = await turn("keep a note", [
         call("write_file", { path: "b.txt", content: "one\n" }),
         call(tool, { path: "b.txt", content: "two\n" }),
@@ -128,14 +128,14 @@ describe.each(["write_file", "update_file", "write_to_file", "rewrite_file"])(
   },
 );
 
-/** Calls that take all lines from the 11th on out of `a.txt`. */
+/** Calls that delete all lines from the 11th on in `a.txt`. */
 const cutting: [string, Record<string, unknown>][] = [
   ["edit_file", { edits: [{ old_string: long.slice(long.indexOf("line 11\n")), new_string: "" }] }],
   ["replace_in_file", { diff: `<<<<<<< SEARCH\n${long.slice(long.indexOf("line 11\n"))}=======\n>>>>>>> REPLACE\n` }],
   ["patch_file", { changes: [{ find: long.slice(long.indexOf("line 11\n")), replace: "" }] }],
 ];
 
-describe.each(cutting)("%s that takes more than half of the lines", (tool, change) => {
+describe.each(cutting)("%s that deletes more than half of the lines", (tool, change) => {
   const steps = () => [
     call("read_file", { path: "a.txt" }),
     call(tool, { path: "a.txt", ...change }),
@@ -143,7 +143,7 @@ describe.each(cutting)("%s that takes more than half of the lines", (tool, chang
   ];
   const rest = long.slice(0, long.indexOf("line 11\n"));
 
-  it("asks, and is made after the yes", async () => {
+  it("asks, and is done after approval", async () => {
     await put("a.txt", long);
     const { id, asked } = await turn("make it nicer, will you, that file of mine", steps());
     expect(asked).toMatchObject([
@@ -154,7 +154,7 @@ describe.each(cutting)("%s that takes more than half of the lines", (tool, chang
     expect(await readFile(path("a.txt"), "utf8")).toBe(rest);
   });
 
-  it("is made where the user asks for it", async () => {
+  it("is done without a question if the user asks for it", async () => {
     await put("a.txt", long);
     const { asked } = await turn("remove everything from line 11 on in a.txt", steps());
     expect(asked).toEqual([]);
@@ -162,7 +162,7 @@ describe.each(cutting)("%s that takes more than half of the lines", (tool, chang
   });
 });
 
-describe("moves in a turn that nobody asked for", () => {
+describe("moves that the user did not ask for", () => {
   const moves = (from: number, to: number): ModelStep => ({
     toolCalls: Array.from({ length: to - from + 1 }, (_, index) => ({
       name: "move_file",
@@ -170,12 +170,12 @@ describe("moves in a turn that nobody asked for", () => {
     })),
   });
 
-  it("are asked about beyond ten, and not made without a yes", async () => {
+  it("need approval beyond ten in a turn", async () => {
     for (let index = 1; index <= 14; index += 1) await put(`f${index}.txt`, "x");
     const { asked } = await turn("look at the workspace for me", [moves(1, 7), moves(8, 14), { text: "Looked." }]);
     expect(asked).toHaveLength(4);
     expect(asked[0]).toMatchObject({ value: { operation: { type: "BatchOperation", count: 14 } } });
-    // Nothing of the second reply is made before its questions are answered.
+    // Nothing of the second reply is done before its questions are answered.
     expect(await readdir(path("new"))).toHaveLength(7);
   });
 
@@ -198,7 +198,7 @@ describe("moves in a turn that nobody asked for", () => {
     expect(asked[0]).toMatchObject({ value: { operation: { type: "BatchOperation", count: 12 } } });
   });
 
-  it("are counted together with deletions, each of which is asked about for itself", async () => {
+  it("are counted together with deletions, each of which needs its own approval", async () => {
     const names = Array.from({ length: 12 }, (_, index) => `f${index + 1}.txt`);
     for (const name of names) await put(name, "x");
     const deletions = names.slice(0, 6).map((name) => ({ name: "delete_file", arguments: { path: name } }));
@@ -209,11 +209,11 @@ describe("moves in a turn that nobody asked for", () => {
       { operation: { type: "BatchOperation", count: 12 } },
       { operation: { type: "BatchOperation", count: 12 } },
     ]);
-    // Nothing of the reply is made before its questions are answered.
+    // Nothing of the reply is done before its questions are answered.
     expect(await namesInWorkspace(server.config)).toEqual(names.toSorted());
   });
 
-  it("are made where the user asked for them", async () => {
+  it("are done without a question if the user asked for them", async () => {
     for (let index = 1; index <= 14; index += 1) await put(`f${index}.txt`, "x");
     const { asked } = await turn("move all files to new", [moves(1, 14), { text: "Moved all 14." }]);
     expect(asked).toEqual([]);

@@ -29,7 +29,7 @@ async function say(id: string, content: string) {
   return { last: messages.at(-1)?.content, status: (await server.client.threads.get(id)).status };
 }
 
-/** A thread that waits for a yes to the deletion of a folder. */
+/** A thread that waits for approval to delete a folder. */
 async function waiting(): Promise<string> {
   const { thread_id } = await server.client.threads.create();
   model.push({ toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] });
@@ -37,22 +37,22 @@ async function waiting(): Promise<string> {
   return thread_id;
 }
 
-describe("the next message of a thread that waits for a confirmation", () => {
-  it.each(["confirm", "yes", "OK", "确认", " 同意。"])("is the answer where it is a yes: %s", async (word) => {
+describe("the next message of a thread that waits for approval", () => {
+  it.each(["confirm", "yes", "OK", "确认", " 同意。"])("approves with the word %s", async (word) => {
     const id = await waiting();
     model.push({ text: "The folder is gone." });
     expect(await say(id, word)).toEqual({ last: "The folder is gone.", status: "idle" });
     expect(await namesInWorkspace(server.config)).toEqual([]);
   });
 
-  it.each(["no", "拒绝"])("is the answer where it is a no: %s", async (word) => {
+  it.each(["no", "拒绝"])("rejects with the word %s", async (word) => {
     const id = await waiting();
     model.push({ text: "All right, it stays." });
     expect(await say(id, word)).toEqual({ last: "All right, it stays.", status: "idle" });
     expect(await namesInWorkspace(server.config)).toEqual(["old"]);
   });
 
-  it("goes on without it where it says anything else, and deletes nothing", async () => {
+  it("leaves the question unanswered with any other text, and deletes nothing", async () => {
     const id = await waiting();
     model.push({ text: "It is three o'clock." });
     expect(await say(id, "yes, but what time is it?")).toEqual({ last: "It is three o'clock.", status: "idle" });

@@ -31,7 +31,7 @@ const Changes = z.array(
 const History = z.array(z.looseObject({ thread_id: z.string(), type: z.string(), path: z.string() }));
 
 let folders = 0;
-/** A thread with a folder of its own in the workspace, in which tools are run by hand. */
+/** A thread with its own folder in the workspace, in which tools are run by hand. */
 async function workingThread() {
   const { thread_id } = await server.client.threads.create();
   const input = { messages: [{ role: "user", content: "hello" }] };
@@ -65,7 +65,7 @@ async function workingThread() {
   };
 }
 
-it("GET /operations has the history of a file over all threads, page by page", async () => {
+it("GET /operations lists the history of a file over all threads, in pages", async () => {
   const [one, other] = [await workingThread(), await workingThread()];
   await one.create("shared.md", "one");
   const args = { path: `${one.folder}/shared.md`, content: "two" };
@@ -91,7 +91,7 @@ it("GET /operations has the history of a file over all threads, page by page", a
 });
 
 describe("the undo of several operations", () => {
-  it("takes all back, newest first, each once", async () => {
+  it("undoes all of them, newest first, each once", async () => {
     const thread = await workingThread();
     const ids = [
       await thread.create("a.md", "one"),
@@ -114,7 +114,7 @@ describe("the undo of several operations", () => {
     expect([again, nothing.operations, nothing.already_undone.toSorted()]).toEqual([200, [], ids.toSorted()]);
   });
 
-  it("takes back nothing where one was built upon, was changed by hand or is not kept, and says which and why", async () => {
+  it("undoes nothing if one was built upon, changed by hand or not kept, and says which and why", async () => {
     const thread = await workingThread();
     const first = await thread.create("a.md", "one");
     const second = await thread.overwrite("a.md", "two");
@@ -138,7 +138,7 @@ describe("the undo of several operations", () => {
     expect([await thread.text("a.md"), await thread.text("b.md")]).toEqual([null, "mine"]);
   });
 
-  it("sees that a file was changed between two of its operations", async () => {
+  it("detects that a file was changed between two of its operations", async () => {
     const thread = await workingThread();
     const first = await thread.create("a.md", "one");
     await thread.put("a.md", "by hand");
@@ -148,7 +148,7 @@ describe("the undo of several operations", () => {
     expect(await thread.text("a.md")).toContain("two");
   });
 
-  it("takes back those of a run, and all since a message or a state", async () => {
+  it("undoes those of a run, and all since a message or a checkpoint", async () => {
     const { thread_id } = await server.client.threads.create();
     const say = (content: string) =>
       server.client.runs.wait(thread_id, "agent", { input: { messages: [{ role: "user", content }] } });
@@ -167,7 +167,7 @@ describe("the undo of several operations", () => {
       200,
       ["since-3.md", "since-2.md"],
     ]);
-    // The reply whose call it was counts with it.
+    // The reply with the call counts too.
     const calls = values.messages.filter(({ type }) => type === "ai");
     const { operations } = Operations.parse(
       await (await server.send("GET", `/threads/${thread_id}/operations`)).json(),
@@ -185,7 +185,7 @@ describe("the undo of several operations", () => {
     ]);
   });
 
-  it("400 and 404: nothing named, ids that are none or of another thread, messages and states that are not there", async () => {
+  it("400 and 404: no or invalid ids, ids of another thread, unknown messages and checkpoints", async () => {
     const thread = await workingThread();
     const other = await workingThread();
     const foreign = await other.create("a.md", "x");
@@ -202,8 +202,8 @@ describe("the undo of several operations", () => {
   });
 });
 
-describe("what operations have come to", () => {
-  it("is one change for each file, with its content before and after", async () => {
+describe("the changes of several operations", () => {
+  it("are one for each file, with its content before and after", async () => {
     const thread = await workingThread();
     await thread.put("old.md", "old\n");
     await thread.put("moved.md", "as it was");

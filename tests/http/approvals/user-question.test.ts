@@ -18,7 +18,7 @@ let server: TestServer;
 let folder = "";
 
 beforeAll(async () => {
-  // Asks first, and then repeats what it was answered.
+  // Asks first, and then repeats the answer.
   model = await startModelServer({
     handler: ({ messages }) => {
       const result = messages.at(-1);
@@ -47,11 +47,11 @@ afterAll(async () => {
 
 async function waiting(threadId: string): Promise<Waiting[]> {
   const response = await server.send("GET", `/threads/${threadId}/approvals`);
-  // The shape is what the assertions look at.
+  // The assertions check the shape.
   return (await response.json()) as Waiting[];
 }
 
-/** A thread whose run waits for an answer to what the model asks after `text`. */
+/** A thread whose run waits for an answer to the model's question after `text`. */
 async function ask(text: string): Promise<{ threadId: string; asked: Waiting }> {
   const { thread_id } = await server.client.threads.create();
   const input = { messages: [{ role: "user", content: text }] };
@@ -90,13 +90,13 @@ describe("a question of the model over HTTP", () => {
     expect(await waiting(threadId)).toEqual([]);
   });
 
-  it("is answered by a plain resume, too", async () => {
+  it("can also be answered by a plain resume", async () => {
     const { threadId } = await ask("print one of them");
     await server.client.runs.wait(threadId, "agent", { command: { resume: "the first" } });
     expect(await lastWords(threadId)).toContain("The user answered: the first");
   });
 
-  it("takes a yes only where a plan was shown", async () => {
+  it("accepts an approval only where a plan was shown", async () => {
     const question = await ask("print one of them");
     const refused = await answer(question.threadId, question.asked.id, { type: "approve" });
     expect(refused.status).toBe(400);
@@ -106,7 +106,7 @@ describe("a question of the model over HTTP", () => {
     expect(await lastWords(plan.threadId)).toContain("agrees with the plan");
   });
 
-  it("waits through a restart, and counts as declined when nobody answers in time", async () => {
+  it("waits through a restart, and is declined when its timeout ends", async () => {
     const { threadId, asked } = await ask("print one of them");
     await server.close();
     server = await server.restart();

@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const input = (text: string): Record<string, unknown> => ({ messages: [{ role: "user", content: text }] });
 
-/** Asks for something that has to be confirmed; gives the last state that the stream has told, and the thread. */
+/** Requests something that needs approval; returns the last state of the stream, and the thread. */
 async function ask(threadId?: string): Promise<{ threadId: string; told: Values; folder: string }> {
   const name = `old-${(made += 1)}`;
   await mkdir(join(server.config.workspace, name));
@@ -55,7 +55,7 @@ async function stream(threadId: string, payload: Record<string, unknown>): Promi
     ...payload,
     streamMode: ["values"],
   })) {
-    // What a `values` event holds is the state.
+    // The data of a `values` event is the state.
     if (event === "values") states.push(data as unknown as Values);
   }
   return states;
@@ -65,7 +65,7 @@ async function stateOf(threadId: string): Promise<Values> {
   return (await server.client.threads.getState<Values>(threadId)).values;
 }
 
-/** Everywhere where a client reads the values of a thread. */
+/** All routes by which a client reads the values of a thread. */
 async function everywhere(threadId: string): Promise<Record<string, Values>> {
   const { threads } = server.client;
   const [searched] = await threads.search<Values>({ ids: [threadId] });
@@ -86,12 +86,12 @@ const ids = (values: Values): string[] => values.messages.map(({ id }) => id);
 
 function expectSound({ messages }: Values): void {
   expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length);
-  // The wire's messages are of LangChain's own form.
+  // The messages on the wire have LangChain's form.
   const list = messages.map((message) => coerceMessageLikeToMessage(message as BaseMessageLike));
   expect(repairToolPairs(list)).toBe(list);
 }
 
-describe("the message with a call that waits for a person", () => {
+describe("the message with a call that waits for approval", () => {
   it("is the last one in every turn, in the stream and wherever the state is read", async () => {
     let threadId: string | undefined;
     for (const turn of [1, 2]) {
@@ -107,7 +107,7 @@ describe("the message with a call that waits for a person", () => {
       const [question] = Object.values(interrupts).flat();
       expect(question?.value).toMatchObject({ tool_call_id: last?.tool_calls?.[0]?.id });
       const states = await stream(threadId, { command: { resume: { decisions: [{ type: "approve" }] } } });
-      // It does not go away while the run goes on.
+      // It stays while the run continues.
       for (const values of states) expect(ids(values)).toEqual(expect.arrayContaining(ids(asked.told)));
       const after = await stateOf(threadId);
       expect(ids(after).slice(0, asked.told.messages.length)).toEqual(ids(asked.told));
@@ -116,7 +116,7 @@ describe("the message with a call that waits for a person", () => {
     }
   });
 
-  it("is in the answer of who waits for the run, and after a restart", async () => {
+  it("is in the answer of a waiting request, and in the state after a restart", async () => {
     const { thread_id } = await server.client.threads.create();
     await mkdir(join(server.config.workspace, "waited"));
     await writeFile(join(server.config.workspace, "waited", "a.txt"), "x");
@@ -139,12 +139,12 @@ describe("the message with a call that waits for a person", () => {
     const after = await stateOf(threadId);
     expect(ids(after).slice(0, told.messages.length)).toEqual(ids(told));
     expectSound(after);
-    // Of what the loop added, the state before has nothing: it is told where it is.
+    // The state before has no message of the loop: the latest state has it.
     const history = await server.client.threads.getHistory<Values>(threadId);
     expect(history.filter(({ values }) => (values.messages ?? []).length === told.messages.length)).toEqual([]);
   });
 
-  it("is in a copy, which is answered by itself", async () => {
+  it("is in a copy of the thread, which is answered separately", async () => {
     const { threadId, told } = await ask();
     const copy = (await server.client.threads.copy(threadId)) as unknown as { thread_id: string };
     for (const values of Object.values(await everywhere(copy.thread_id))) expect(ids(values)).toEqual(ids(told));
@@ -153,10 +153,10 @@ describe("the message with a call that waits for a person", () => {
     expect(ids(await stateOf(threadId))).toEqual(ids(told));
   });
 
-  it("is kept with a result when the conversation goes on without an answer", async () => {
+  it("is kept with a result when the conversation continues without an answer", async () => {
     const { threadId, told } = await ask();
     const open = told.messages.at(-1)?.tool_calls?.[0]?.id;
-    // Some chats send a result of their own for what they show as open.
+    // Some chats send their own result for a call that they show as open.
     const result = {
       type: "tool",
       tool_call_id: open,
@@ -170,14 +170,14 @@ describe("the message with a call that waits for a person", () => {
     expect(after.messages.at(-1)?.type).toBe("ai");
   });
 
-  it("goes with its question when the state is changed meanwhile", async () => {
+  it("is removed with its question when the state is changed meanwhile", async () => {
     const { threadId, told } = await ask();
     const changed = { messages: [{ type: "human", content: "never mind", id: "changed" }] };
     await server.client.threads.updateState(threadId, { values: changed, asNode: "free_work" });
     const after = await stateOf(threadId);
     expect(ids(after)).toEqual([told.messages[0]?.id, "changed"]);
     for (const values of Object.values(await everywhere(threadId))) expect(ids(values)).toEqual(ids(after));
-    // The state before still waits.
+    // The earlier checkpoint still has the question.
     const history = await server.client.threads.getHistory<Values>(threadId);
     expect(history.map(({ values }) => ids(values))).toContainEqual(ids(told));
   });

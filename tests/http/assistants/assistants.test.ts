@@ -8,13 +8,13 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-test("the server says that it is up and what it is", async () => {
+test("the server answers that it is up, and with its version", async () => {
   expect(await (await server.send("GET", "/ok")).json()).toEqual({ ok: true });
   const info = await (await server.send("GET", "/info")).json();
   expect(info).toMatchObject({ context: "js", langgraph_js_version: "1.7.3", flags: { assistants: true } });
 });
 
-test("GET /graphs 200: what is served, what is not and why; a run of that is told, too", async () => {
+test("GET /graphs 200: the served graphs, the others with the reason, which a run of them returns too", async () => {
   const own = await startTestServer({ graphs: join(import.meta.dirname, "../../fixtures/graphs/langgraph.json") });
   onTestFinished(() => own.remove());
   const answer = await own.send("GET", "/graphs");
@@ -47,7 +47,7 @@ test("every graph has a system assistant with LangGraph's own id", async () => {
   expect(await server.client.assistants.count({ graphId: "counter" })).toBe(1);
 });
 
-test("a search pages, sorts and selects, and says what is next", async () => {
+test("a search pages, sorts and selects, and returns the offset of the next page", async () => {
   const response = await server.send("POST", "/assistants/search", {
     limit: 2,
     offset: 1,
@@ -70,14 +70,14 @@ test("a search by a part of the name ignores case", async () => {
   expect(await response.json()).toMatchObject([{ name: "counter" }]);
 });
 
-test("the drawing has nodes and edges", async () => {
+test("the graph has nodes and edges", async () => {
   const drawing = await server.client.assistants.getGraph("counter");
   expect(drawing.nodes.map((node) => node.id)).toEqual(["__start__", "add", "__end__"]);
   expect(drawing.edges).toHaveLength(2);
   expect(await server.client.assistants.getGraph("nested", { xray: 2 })).toHaveProperty("nodes");
 });
 
-test("the schemas come from the state's own definition", async () => {
+test("the schemas come from the definition of the state", async () => {
   const schemas = await server.client.assistants.getSchemas("counter");
   expect(schemas.graph_id).toBe("counter");
   expect(schemas.state_schema).toMatchObject({ properties: { value: { type: "number" } } });

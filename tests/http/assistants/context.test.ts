@@ -50,7 +50,7 @@ const human = (content: string) => ({ messages: [{ role: "user", content }] });
 const run = (id: string, words: string, context: object = { mode: "free_work" }): Promise<unknown> =>
   fixture.server.client.runs.wait(id, "agent", { input: human(words), context: { ...context } });
 
-/** The text of the answer itself: nothing is parsed that the comparison is about. */
+/** The text of the answer itself, since the comparison is about bytes. */
 async function expectSent(id: string, request: ModelRequest | undefined, query = ""): Promise<void> {
   const text = await (await fixture.server.send("GET", `/threads/${id}/context${query}`)).text();
   const { messages, tools } = z
@@ -68,7 +68,7 @@ const byName = (sections: Section[], name: string): Section => {
 };
 
 describe("GET /threads/:id/context", () => {
-  it("shows byte for byte what the model received last, with tools and their results", async () => {
+  it("returns byte for byte the last request to the model, with tools and their results", async () => {
     fixture = await startSessions();
     const { thread_id: id } = await fixture.server.client.threads.create();
     fixture.model.push(
@@ -115,7 +115,7 @@ describe("GET /threads/:id/context", () => {
     }
   });
 
-  it("shows it after a restart, and of a session that was changed since", async () => {
+  it("returns it after a restart, and after a change of the session", async () => {
     fixture = await startSessions();
     const id = await fixture.talk("one", "two");
     const sent = fixture.model.requests.at(-1);
@@ -127,7 +127,7 @@ describe("GET /threads/:id/context", () => {
     expect(messages).toHaveLength(4);
   });
 
-  it("shows it after compaction, and with `call` what the summariser received", async () => {
+  it("returns it after compaction, and with `call` the request to the summariser", async () => {
     fixture = await startSessions();
     const id = await fixture.talk("one", "two", "three");
     fixture.model.push({ text: JSON.stringify({ goal: "count", completed: ["one"] }) }, { text: "Done." });
@@ -140,7 +140,7 @@ describe("GET /threads/:id/context", () => {
     expect((await read(id, "?call=plan")).last_call).toBeNull();
   });
 
-  it("shows the request for the rest where a reply was continued", async () => {
+  it("returns the request for the rest if a reply was continued", async () => {
     fixture = await startSessions();
     const { thread_id: id } = await fixture.server.client.threads.create();
     fixture.model.push({ text: "It begins ", finishReason: "length" }, { text: "and ends." });
@@ -149,7 +149,7 @@ describe("GET /threads/:id/context", () => {
     await expectSent(id, fixture.model.requests[1]);
   });
 
-  it("speaks the words of the provider that was asked", async () => {
+  it("has the format of the provider that was asked", async () => {
     fixture = await startSessions();
     await fixture.server.close();
     const ollama = { ollamaBaseUrl: fixture.model.ollamaUrl, model: "ollama:qwen2.5:7b" };
@@ -163,7 +163,7 @@ describe("GET /threads/:id/context", () => {
     await expectSent(id, fixture.model.requests[1]);
   });
 
-  it("shows the rules that came to count while the model worked", async () => {
+  it("contains the rules that became applicable during the run", async () => {
     fixture = await startSessions();
     const { thread_id: id } = await fixture.server.client.threads.create();
     const { workspace, dataDir } = fixture.server.config;
@@ -183,7 +183,7 @@ describe("GET /threads/:id/context", () => {
     await expectSent(id, fixture.model.requests[1]);
     const { sections } = await read(id);
     expect(JSON.stringify(sections)).toContain("Use snake_case.");
-    // Libraries, programs of the user's own, rules; each is answered for (CTX-02).
+    // Libraries, the user's own programs, rules; each has a source (CTX-02).
     const { children } = byName(sections, "documentation");
     expect(children.map(({ name }) => name)).toEqual(["user", "assistant", "user", "assistant", "user", "assistant"]);
     for (const [at, words] of ["Call fast().", "Counts words", "python.md"].entries()) {
@@ -192,7 +192,7 @@ describe("GET /threads/:id/context", () => {
     expect(byName(sections, "message_history").children[0]?.content).toBe("look around");
   });
 
-  it("shows it as the run wanted it: how long the answer may be, and how tools are called", async () => {
+  it("contains the run's settings: the length of the reply, and the tool protocol", async () => {
     fixture = await startSessions();
     const { thread_id: id } = await fixture.server.client.threads.create();
     fixture.model.push({ text: "Nothing to do." });
@@ -203,7 +203,7 @@ describe("GET /threads/:id/context", () => {
     expect((await read(id)).last_call).toMatchObject({ is_exact: true, request: { max_tokens: 77 } });
   });
 
-  it("says so where the server can no longer ask that model", async () => {
+  it("says so when the server can no longer use that model", async () => {
     fixture = await startSessions();
     const id = await fixture.talk("hello");
     await fixture.server.close();
@@ -213,7 +213,7 @@ describe("GET /threads/:id/context", () => {
     expect(JSON.stringify(last_call?.request.messages)).toContain("hello");
   });
 
-  it("of the offline model shows what it was given", async () => {
+  it("of the offline model is what it received", async () => {
     fixture = await startSessions({ model: "offline" });
     const { thread_id: id } = await fixture.server.client.threads.create();
     await run(id, "hello there", {});
@@ -221,7 +221,7 @@ describe("GET /threads/:id/context", () => {
     expect(JSON.stringify(await read(id))).toContain("hello there");
   });
 
-  it("in a copy names the thread whose context it goes on from, until a model is asked in it", async () => {
+  it("of a copy names the source thread, until the copy has asked a model", async () => {
     fixture = await startSessions();
     const id = await fixture.talk("hello", "again");
     const [said] = await fixture.messages(id);
@@ -240,7 +240,7 @@ describe("GET /threads/:id/context", () => {
     }
   });
 
-  it("has no call before the first one, and is only for those who may see the thread", async () => {
+  it("is empty before the first call, and visible only to users who see the thread", async () => {
     const keys = ["ada", "bob"].map((name) => ({ owner: name, key: `${name}-key-0123456789` }));
     fixture = await startSessions({ apiKeys: keys });
     const { thread_id: id } = await fixture.server.client.threads.create();

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).toReversed()) await clean();
 });
 
-/** What a text means: the sea, cats, or anything else. */
+/** The meaning of a text: the sea, cats, or anything else. */
 function meaning(text: string): number[] {
   const count = (words: RegExp): number => text.match(words)?.length ?? 0;
   return [count(/sea|ocean|tide/giu), count(/cat|kitten/giu), 0.1];
@@ -22,13 +22,13 @@ function meaning(text: string): number[] {
 interface Started {
   server: TestServer;
   model: ModelServer;
-  /** Lines of the log that warn. */
+  /** Warnings of the log. */
   warned: Record<string, unknown>[];
-  /** Says what is served from now on. */
+  /** Sets what the server answers from now on. */
   answer: (embed: (text: string) => number[] | number) => void;
 }
 
-/** A server whose `langgraph.json` has this index; `embed` is served to it, as OpenAI and as Ollama. */
+/** A server whose `langgraph.json` has this index; `embed` answers its requests, like OpenAI and like Ollama. */
 async function start(
   index: object,
   changes: Partial<Config> = {},
@@ -37,7 +37,7 @@ async function start(
   let embed: (text: string) => number[] | number = meaning;
   const model = await startModelServer({ embed: (text) => embed(text) });
   const folder = await mkdtemp(join(tmpdir(), "millrace-index-"));
-  // Also where the server does not start.
+  // Also if the server does not start.
   cleanups.push(
     () => rm(folder, { recursive: true }),
     () => model.close(),
@@ -95,7 +95,7 @@ describe("a store with an index", () => {
     expect(await keysOf(started, "tides", { limit: 1, offset: 1 })).toEqual([["both", 0.71]]);
     expect(await keysOf(started, "tides", { filter: { other: "ocean" } })).toEqual([["kitten", 0.01]]);
     const asked = started.model.embedded.map(({ body }) => body.input);
-    // Queries are asked once each, and items when they are written.
+    // Queries are embedded once each, and items when they are written.
     expect(asked).toEqual([["A kitten sleeps."], ["The ocean is wide."], ["A cat by the sea."], ["sea"], ["tides"]]);
     expect(started.model.embedded[0]).toMatchObject({ path, body: { model: embed.split(":")[1] } });
     expect(started.model.embedded[0]?.headers["authorization"]).toBe(authorization);
@@ -105,7 +105,7 @@ describe("a store with an index", () => {
     expect(items[0]).not.toHaveProperty("score");
   });
 
-  it("asks a function of the user's, or an object of LangChain's, whatever it is written in", async () => {
+  it("uses a function of the user's, or an embeddings object of LangChain", async () => {
     const source = `
       export async function embed(texts) { return texts.map((text) => [text.includes("sea") ? 1 : 0, 1]); }
       export const embeddings = { embedDocuments: async (texts) => await embed(texts) };`;
@@ -119,7 +119,7 @@ describe("a store with an index", () => {
     }
   });
 
-  it("looks where an item says, and an item that is not to be looked at comes last, without a score", async () => {
+  it("uses the fields of an item's own index; an item without an index comes last, without a score", async () => {
     const started = await start({ ...openai, fields: ["title"] });
     const { store } = started.server.client;
     await store.putItem(["notes"], "hidden", { title: "sea" }, { index: false });
@@ -140,7 +140,7 @@ describe("a store with an index", () => {
     expect(started.model.embedded.map(({ body }) => body.input)).toEqual([["cat", "sea"], ["sea and cat"], ["ocean"]]);
   });
 
-  it("looks at the whole value where nobody says otherwise, and anew at what was written over", async () => {
+  it("uses the whole value by default, and embeds again what was overwritten", async () => {
     const started = await start(openai);
     const { store } = started.server.client;
     await store.putItem(["notes"], "a", { deep: [{ text: "sea" }] });
@@ -152,7 +152,7 @@ describe("a store with an index", () => {
     expect(started.model.embedded[0]?.body.input).toEqual(['{"deep":[{"text":"sea"}]}']);
   });
 
-  it("keeps an item that could not be embedded, says so, and embeds it when something is looked for", async () => {
+  it("stores an item that could not be embedded, reports it, and embeds it before the next query", async () => {
     const started = await start({ ...openai, fields: ["text"] });
     const { store } = started.server.client;
     started.answer(() => 503);
@@ -165,7 +165,7 @@ describe("a store with an index", () => {
     expect(await keysOf(started, "ocean")).toEqual([["a", 1]]);
   });
 
-  it("tells nobody the key, where the vendor repeats it in its reason", async () => {
+  it("never shows the key, also when the vendor repeats it in its error", async () => {
     const started = await start(openai);
     started.answer(() => 401);
     await started.server.client.store.putItem(["notes"], "a", { text: "sea" });
@@ -182,7 +182,7 @@ describe("a store with an index", () => {
     expect(JSON.stringify(started.warned) + said).not.toContain("embed-key");
   });
 
-  it("embeds at the first query what was there before, and anew what another index has embedded", async () => {
+  it("embeds at the first query what was stored before, and again what another index has embedded", async () => {
     const started = await start({ ...openai, fields: ["text"] });
     await started.server.client.store.putItem(["notes"], "a", { text: "sea", title: "cat" });
     const { graphs } = started.server.config;
@@ -217,7 +217,7 @@ describe("a store with an index", () => {
   });
 
   it.each([400, 413, 500])(
-    "embeds the others where the model refuses one of them with %i, and asks for that one no more",
+    "embeds the others when the model refuses one of them with %i, and does not retry that one",
     async (status) => {
       const started = await start({ ...openai, fields: ["text"] });
       const { store } = started.server.client;
@@ -232,12 +232,12 @@ describe("a store with an index", () => {
       expect(started.warned.at(-1)).toMatchObject({ msg: "items_not_embedded", items: 1 });
       const asked = started.model.embedded.length;
       expect(await keysOf(started, "ocean", { limit: 50 })).toEqual(found);
-      // What a server has failed at may go well another time.
+      // The same item may succeed later after an error of the server.
       expect(started.model.embedded.length - asked).toBe(status === 500 ? 1 : 0);
     },
   );
 
-  it("cuts a text that is too long for the model, and finds the item by how it begins", async () => {
+  it("truncates a text that is too long for the model, and finds the item by its beginning", async () => {
     const started = await start({ ...openai, fields: ["text"] });
     started.answer((text) => (text.length > 8000 ? 400 : meaning(text)));
     await started.server.client.store.putItem(["notes"], "long", { text: `sea ${"x".repeat(20_000)}` });
@@ -245,7 +245,7 @@ describe("a store with an index", () => {
     expect(await keysOf(started, "ocean")).toEqual([["long", 1]]);
   });
 
-  it("stops at the first request where nobody can be embedded", async () => {
+  it("stops at the first request when no item can be embedded", async () => {
     const started = await start({ ...openai, fields: ["text"] });
     const { store } = started.server.client;
     started.answer(() => 401);
@@ -257,7 +257,7 @@ describe("a store with an index", () => {
     expect(started.warned.at(-1)).toMatchObject({ error_type: "auth", items: 30 });
   });
 
-  it("embeds what is still to do once, however many look for it at once", async () => {
+  it("embeds pending items once for concurrent queries", async () => {
     const started = await start({ ...openai, fields: ["text"] });
     const { store } = started.server.client;
     started.answer(() => 503);
@@ -271,7 +271,7 @@ describe("a store with an index", () => {
     expect(texts.toSorted()).toEqual([...Array.from({ length: 45 }, (_, at) => `sea ${at}`), ...queries].toSorted());
   });
 
-  it("tells who asks that vectors are not as long as the index says", async () => {
+  it("answers with an error when the vectors have another length than the index", async () => {
     const started = await start({ ...openai, dims: 4 });
     await started.server.client.store.putItem(["notes"], "a", { text: "sea" });
     expect(JSON.stringify(started.warned)).toContain("store.index.dims says 4");

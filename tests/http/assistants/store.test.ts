@@ -15,7 +15,7 @@ const ask = async (method: string, path: string, body?: unknown, headers = {}): 
 };
 
 describe("an item", () => {
-  it("is written, read and deleted, and keeps its form", async () => {
+  it("is written, read and deleted, and keeps its JSON", async () => {
     const namespace = ["users", fresh()];
     const { store } = server.client;
     expect(await ask("PUT", "/store/items", { namespace, key: "k", value: { a: [1, { b: null }] } })).toEqual([
@@ -34,7 +34,7 @@ describe("an item", () => {
     expect(await store.getItem(namespace, "k")).toBeNull();
   });
 
-  it("stays over a restart", async () => {
+  it("survives a restart", async () => {
     const namespace = [fresh()];
     await server.client.store.putItem(namespace, "k", { stays: true });
     await server.close();
@@ -42,7 +42,7 @@ describe("an item", () => {
     expect(await server.client.store.getItem(namespace, "k")).toMatchObject({ value: { stays: true } });
   });
 
-  it("whose time is over is not there, and one that is read in time begins anew", async () => {
+  it("is missing once it has expired, and reading it restarts its TTL", async () => {
     const namespace = [fresh()];
     const { store } = server.client;
     // A ten-thousandth of a minute is six milliseconds.
@@ -55,7 +55,7 @@ describe("an item", () => {
     expect(items.map(({ key }) => key)).toEqual(["long"]);
   });
 
-  it("keeps its end, and what is searched of it, where it is asked to", async () => {
+  it("keeps its expiry without refresh, also in a search", async () => {
     const namespace = [fresh()];
     const item = { namespace, key: "k" };
     const read = async (): Promise<unknown> => {
@@ -73,7 +73,7 @@ describe("an item", () => {
     expect((await found("heron")).items).toMatchObject([{ score: 1 }]);
   });
 
-  it("with the longest time that can be asked for is there", async () => {
+  it("with the longest possible TTL exists", async () => {
     const namespace = [fresh()];
     await server.client.store.putItem(namespace, "k", { n: 1 }, { ttl: 4_000_000_000 });
     expect(await server.client.store.getItem(namespace, "k")).toMatchObject({ value: { n: 1 } });
@@ -89,7 +89,7 @@ describe("an item", () => {
     ["PUT", { key: "k", value: {} }, 400, "ZodError"],
     ["PUT", { namespace: ["a"], key: "k", value: [1] }, 400, "ZodError"],
     ["PUT", { namespace: ["a"], key: "k", value: {}, ttl: 0 }, 400, "ZodError"],
-    // It would end in the year 10203, which sorts before today.
+    // It would expire in the year 10203, which sorts before today.
     ["PUT", { namespace: ["a"], key: "k", value: {}, ttl: 4_300_000_000 }, 400, "ZodError"],
     ["PUT", { namespace: ["a"], key: "k", value: {}, index: true }, 400, "ZodError"],
     ["PUT", { namespace: ["a\0"], key: "k", value: {} }, 400, "ZodError"],
@@ -98,7 +98,7 @@ describe("an item", () => {
     expect(await ask(method, "/store/items", body)).toEqual([status, expect.stringContaining(text)]);
   });
 
-  it("without a key cannot be asked for; without a namespace, or a wrong one, there is none", async () => {
+  it("cannot be read without a key; without a namespace, or with an invalid one, it does not exist", async () => {
     expect((await ask("GET", "/store/items?namespace=a"))[0]).toBe(400);
     expect(await ask("GET", "/store/items?key=k")).toEqual([200, "null"]);
     expect(await ask("GET", "/store/items?namespace=a..b&key=k")).toEqual([200, "null"]);
@@ -107,7 +107,7 @@ describe("an item", () => {
 });
 
 describe("a search", () => {
-  it("finds by namespace, filter and words, page by page", async () => {
+  it("finds by namespace, filter and words, in pages", async () => {
     const root = fresh();
     const { store } = server.client;
     for (const [key, size, text] of [
@@ -184,7 +184,7 @@ describe("the list of namespaces", () => {
 });
 
 describe("a graph", () => {
-  it("keeps and finds in the same store, also in a subgraph and without a thread", async () => {
+  it("writes and searches the same store, also in a subgraph and without a thread", async () => {
     const [note, other] = [fresh(), fresh()];
     const { store, runs, threads } = server.client;
     const { thread_id } = await threads.create();
@@ -198,7 +198,7 @@ describe("a graph", () => {
 });
 
 describe("with keys", () => {
-  it("each owner has a store of their own, for clients and for graphs; nobody's is the admin's", async () => {
+  it("each owner has a separate store, for clients and for graphs; items without owner are the admin's", async () => {
     const namespace = [fresh()];
     const before = await startTestServer();
     await before.client.store.putItem(namespace, "old", {});
