@@ -44,7 +44,7 @@ afterAll(async () => {
 const versions = ["1.0", "0.3"] as const;
 type Version = (typeof versions)[number];
 
-/** The official client of an assistant, which speaks this version of the protocol. */
+/** The official client of an assistant, which uses this version of the protocol. */
 async function clientOf(
   assistant: string,
   { version = "1.0", key = keys.ada }: { version?: Version; key?: string } = {},
@@ -90,7 +90,7 @@ function say(parts: Part[], place: { contextId?: string; taskId?: string } = {},
 
 function taskOf(answer: unknown): Task {
   if (typeof answer !== "object" || answer === null || !("status" in answer)) throw new Error("no task came");
-  // The client has parsed it.
+  // The client has parsed the card.
   return answer as Task;
 }
 
@@ -100,7 +100,7 @@ const contentsOf = (task: Task): unknown[] =>
   task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content?.value));
 const asked = (task: Task): unknown[] => task.status?.message?.parts.map(({ content }) => content?.value) ?? [];
 
-/** What a reader has at the end: each artifact put together as the protocol says, and every state in order. */
+/** What a reader has at the end: each artifact joined as the protocol says, and every state in order. */
 function readerOf() {
   const artifacts = new Map<string, string>();
   const states: (TaskState | undefined)[] = [];
@@ -129,7 +129,7 @@ function readerOf() {
 }
 
 describe("an agent card", () => {
-  it("says where an assistant is, what it takes and that a key is needed, in both versions", async () => {
+  it("describes an assistant's URL, input modes and key, in both versions", async () => {
     const ask = (path: string, headers = {}) =>
       server.send("GET", path, undefined, { "x-api-key": keys.ada, ...headers });
     const older: unknown = await (await ask("/.well-known/agent-card.json?assistant_id=talker")).json();
@@ -155,7 +155,7 @@ describe("an agent card", () => {
 });
 
 describe.each(versions)("the official client, by version %s", (version) => {
-  it("has a turn, and another one in the same context", async () => {
+  it("sends a message, and another one in the same context", async () => {
     const client = await clientOf("talker", { version });
     const first = await send(client, [text("Hello")]);
     expect([first.status?.state, contentsOf(first)]).toEqual([TaskState.TASK_STATE_COMPLETED, ["Hello there"]]);
@@ -171,7 +171,7 @@ describe.each(versions)("the official client, by version %s", (version) => {
     expect([known.id, contentsOf(known)]).toEqual([first.id, ["Hello there"]]);
   });
 
-  it("follows a turn word by word", async () => {
+  it("streams a reply word by word", async () => {
     const client = await clientOf("talker", { version });
     const reader = readerOf();
     let pieces = 0;
@@ -188,7 +188,7 @@ describe.each(versions)("the official client, by version %s", (version) => {
     expect([...again.artifacts]).toEqual([...reader.artifacts]);
   });
 
-  it("gives and takes data where a graph has no messages, question by question in one task", async () => {
+  it("exchanges data if a graph has no messages, question by question in one task", async () => {
     const client = await clientOf("asking", { version });
     const first = await send(client, [data({})]);
     expect(first.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
@@ -198,7 +198,7 @@ describe.each(versions)("the official client, by version %s", (version) => {
     ]);
     const second = await send(client, [text("Ada")], { taskId: first.id, contextId: first.contextId });
     expect([second.id, asked(second)[0]]).toEqual([first.id, "How old are you, Ada?"]);
-    // The context alone names what waits in it, too.
+    // The context id alone also finds the open question.
     const third = await send(client, [text("36")], { contextId: first.contextId });
     expect([third.id, third.status?.state]).toEqual([first.id, TaskState.TASK_STATE_COMPLETED]);
     expect(contentsOf(third)).toEqual([{ name: "Ada", age: "36" }]);
@@ -219,7 +219,7 @@ describe.each(versions)("the official client, by version %s", (version) => {
     expect(waiting.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
     expect(asked(waiting)[0]).toContain(name);
     const type = stays ? "reject" : "approve";
-    // A yes in words, a no as data.
+    // An approval in words, a rejection as data.
     const answer = stays ? data({ decisions: [{ type }] }) : text(word);
     const done = await send(client, [answer], { taskId: waiting.id });
     expect([done.id, done.status?.state]).toEqual([waiting.id, TaskState.TASK_STATE_COMPLETED]);
@@ -230,7 +230,7 @@ describe.each(versions)("the official client, by version %s", (version) => {
     expect(isThere).toBe(stays);
   });
 
-  it("stops a task, and says what cannot be done", async () => {
+  it("cancels a task, and gets an error for what is not supported", async () => {
     const client = await clientOf("gated", { version });
     const task = await send(client, [data({ gate: crypto.randomUUID() })], {}, true);
     const stopped = await client.cancelTask({ tenant: "", id: task.id, metadata: undefined });
@@ -243,13 +243,13 @@ describe.each(versions)("the official client, by version %s", (version) => {
     expect([failed.status?.state, asked(failed)]).toEqual([TaskState.TASK_STATE_FAILED, ["out of luck"]]);
   });
 
-  it("goes on without its reader, who comes back and has everything once", async () => {
+  it("reconnects to a task that went on, and has everything once", async () => {
     const client = await clientOf("gated", { version });
     const gate = crypto.randomUUID();
     let id = "";
     for await (const { payload } of client.sendMessageStream(say([data({ gate })]))) {
       if (payload?.$case === "task") id = payload.value.id;
-      // It walks: the connection is cut here.
+      // The run works: the connection is cut here.
       if (payload?.$case === "statusUpdate") break;
     }
     const reader = readerOf();
@@ -264,8 +264,8 @@ describe.each(versions)("the official client, by version %s", (version) => {
   });
 });
 
-describe("an assistant as an agent", () => {
-  it("calls tools on its way", async () => {
+describe("an assistant over A2A", () => {
+  it("calls tools during its task", async () => {
     const reader = readerOf();
     const client = await clientOf("react");
     for await (const event of client.sendMessageStream(say([text("How is the weather?")]))) reader.take(event);
@@ -273,7 +273,7 @@ describe("an assistant as an agent", () => {
     expect(contentsOf(await client.getTask({ tenant: "", id: reader.task().id }))).toEqual(["It is sunny in Graz."]);
   });
 
-  it("takes a yes in words for LangChain's question about a call, and asks for one where it is neither", async () => {
+  it("accepts yes or no in words for LangChain's approval of a call, and refuses other words", async () => {
     const client = await clientOf("langchain");
     const waiting = await send(client, [text("How is the weather?")]);
     expect(waiting.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
@@ -282,19 +282,19 @@ describe("an assistant as an agent", () => {
     expect([done.id, contentsOf(done)]).toEqual([waiting.id, ["It is sunny in Graz."]]);
   });
 
-  it("goes on after the last event that a reader has", async () => {
+  it("resumes after a reader's last event id", async () => {
     const gate = crypto.randomUUID();
     const held = await send(await clientOf("gated"), [data({ gate })], {}, true);
     const body = { jsonrpc: "2.0", id: 1, method: "tasks/resubscribe", params: { id: held.id } };
     const response = await server.send("POST", "/a2a/gated", body, { "x-api-key": keys.ada, "last-event-id": "0" });
     openGate(gate);
     const told = await response.text();
-    // What it was told before, that the run works, is not told again.
+    // The former event, that the run works, is not sent again.
     expect(told.match(/"kind":"status-update"/gu)).toHaveLength(1);
     expect(told).toContain('"state":"completed"');
   });
 
-  it("does not exist for who may not see it", async () => {
+  it("is not found by users who may not see it", async () => {
     const ada = await clientOf("talker");
     const bob = await clientOf("talker", { key: keys.bob });
     const task = await send(ada, [text("Hello")]);
@@ -305,7 +305,7 @@ describe("an assistant as an agent", () => {
     expect((await server.send("POST", "/a2a/talker", {})).status).toBe(401);
   });
 
-  it("is the same run for a request that is sent again under its key", async () => {
+  it("starts one run for a request that is repeated with its key", async () => {
     const params = {
       message: { kind: "message", messageId: "m", role: "user", parts: [{ kind: "text", text: "Hello" }] },
     };
@@ -316,7 +316,7 @@ describe("an assistant as an agent", () => {
     expect(await (await server.send("POST", "/a2a/talker", body, headers)).json()).toEqual(first);
   });
 
-  it("is refused where the queue is full, and found again after a restart", async () => {
+  it("is refused if the queue is full, and its task is found after a restart", async () => {
     let own = await startTestServer({ graphs: join(folder, "langgraph.json"), queueLimit: 1, drainSeconds: 0.1 });
     try {
       const gate = crypto.randomUUID();
@@ -342,7 +342,7 @@ describe("an assistant as an agent", () => {
     }
   });
 
-  it("says in the protocol's words what is no request, and refuses push notifications", async () => {
+  it("answers invalid requests with errors of the protocol, and refuses push notifications", async () => {
     const codeOf = async (body: unknown, headers = {}): Promise<unknown> => {
       const answer = await server.send("POST", "/a2a/talker", body, { "x-api-key": keys.ada, ...headers });
       return ((await answer.json()) as { error: { code: number } }).error.code;

@@ -9,7 +9,7 @@ let faults: LinkFault[] = [];
 beforeAll(async () => {
   server = await startTestServer();
 });
-// Each with connections of its own: a kept one would miss the fault.
+// Each with its own connections: a kept connection would miss the fault.
 beforeEach(async () => {
   proxy = await new FaultProxy(
     () => Number(new URL(server.url).port),
@@ -19,7 +19,7 @@ beforeEach(async () => {
 afterEach(() => proxy.close());
 afterAll(() => server.remove());
 
-it("a brief loss of the network is over before the SDK's caller sees it", async () => {
+it("the SDK retries after a short network failure without an error for its caller", async () => {
   const { thread_id } = await server.client.threads.create();
   faults = [{ kind: "reset", after: 1 }];
   const client = new Client({ apiUrl: proxy.url, callerOptions: { maxRetries: 3 } });
@@ -27,7 +27,7 @@ it("a brief loss of the network is over before the SDK's caller sees it", async 
   expect(proxy.broken).toBe(1);
 });
 
-it("a request that starts a run is sent again under its Idempotency-Key, and starts one run", async () => {
+it("a request that starts a run is repeated with its Idempotency-Key, and starts one run", async () => {
   const { thread_id } = await server.client.threads.create();
   const headers = { "content-type": "application/json", "idempotency-key": "once" };
   const body = JSON.stringify({ assistant_id: "counter", input: {} });

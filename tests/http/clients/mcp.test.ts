@@ -75,7 +75,7 @@ async function call(client: Client, name: string, input: object): Promise<z.infe
   return Result.parse(await client.callTool({ name, arguments: { ...input } }));
 }
 
-/** A folder of the workspace with one file. */
+/** A folder in the workspace with one file. */
 async function folderOf(name: string): Promise<void> {
   await mkdir(join(server.config.workspace, name), { recursive: true });
   await writeFile(join(server.config.workspace, name, "seen.md"), "text");
@@ -84,7 +84,7 @@ async function folderOf(name: string): Promise<void> {
 const deletion = (name: string): object => ({ messages: [{ role: "user", content: `delete the folder ${name}` }] });
 
 describe("the MCP server at /mcp", () => {
-  it("tells each assistant as a tool with the input of its graph", async () => {
+  it("lists each assistant as a tool with the input schema of its graph", async () => {
     const client = await connect();
     expect(client.getServerVersion()).toMatchObject({ name: "millrace" });
     const { tools } = await client.listTools();
@@ -100,7 +100,7 @@ describe("the MCP server at /mcp", () => {
     });
   });
 
-  it("runs a graph as a run of its own, in a thread that goes on", async () => {
+  it("runs a graph in a thread, which the next call can continue", async () => {
     const client = await connect();
     const first = await call(client, "counter", { value: 4 });
     expect(first.structuredContent).toMatchObject({ status: "success", values: { value: 5 } });
@@ -112,7 +112,7 @@ describe("the MCP server at /mcp", () => {
     expect(said.content[0].text).toBe("Hello there");
   });
 
-  it("lets our own workflow use its tools", async () => {
+  it("runs our own workflow with its tools", async () => {
     await folderOf("drafts");
     const client = await connect();
     const { content } = await call(client, "agent", {
@@ -121,7 +121,7 @@ describe("the MCP server at /mcp", () => {
     expect(content[0].text).toContain("text");
   });
 
-  it("tells its steps to a client that wants to know", async () => {
+  it("sends progress to a client that requests it", async () => {
     const client = await connect();
     const told: string[] = [];
     await client.callTool({ name: "counter", arguments: { value: 1 } }, undefined, {
@@ -154,12 +154,12 @@ describe("the MCP server at /mcp", () => {
     expect(isThere).toBe(stays);
   });
 
-  it("asks for words where a graph wants them", async () => {
+  it("asks for a text if a graph needs one", async () => {
     const client = await connect({ answer: () => ({ action: "accept", content: { answer: "gladly" } }) });
     expect((await call(client, "asker", {})).structuredContent).toMatchObject({ values: { answer: "gladly" } });
   });
 
-  it("says what waits to a client that cannot ask, and takes the answer with a second call", async () => {
+  it("returns the open question to a client without elicitation, and accepts the answer in a second call", async () => {
     await folderOf("later");
     const client = await connect();
     const { content, structuredContent } = await call(client, "agent", deletion("later"));
@@ -171,7 +171,7 @@ describe("the MCP server at /mcp", () => {
     expect(answered.structuredContent).toMatchObject({ thread_id, status: "success" });
   });
 
-  it("stops the run of a call that is cancelled", async () => {
+  it("cancels the run of a cancelled call", async () => {
     const client = await connect();
     const started = Promise.withResolvers<void>();
     const stop = new AbortController();
@@ -191,7 +191,7 @@ describe("the MCP server at /mcp", () => {
     await expect.poll(running).toBe(0);
   });
 
-  it("goes on without its connection, and the client that comes back misses nothing", async () => {
+  it("goes on after a lost connection, and the client that reconnects misses nothing", async () => {
     let cut: (() => void) | undefined;
     const client = await connect({
       fetch: async (input, init) => {
@@ -212,7 +212,7 @@ describe("the MCP server at /mcp", () => {
     expect((await calling).structuredContent).toMatchObject({ status: "success", values: { passed: true } });
   });
 
-  it("answers a client that begins no session, and one whose session is gone begins anew", async () => {
+  it("answers a client without a session, and one whose session has ended starts a new one", async () => {
     const accept = "application/json, text/event-stream";
     const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
     const response = await server.send("POST", "/mcp", list, { accept, "x-api-key": keys.ada });
@@ -224,7 +224,7 @@ describe("the MCP server at /mcp", () => {
     expect((await server.send("DELETE", "/mcp", undefined, gone)).status).toBe(404);
   });
 
-  it("says what is wrong with a call", async () => {
+  it("answers an invalid call with an error", async () => {
     const client = await connect();
     await expect(client.callTool({ name: "nobody", arguments: {} })).rejects.toThrow(/-32602.*Unknown tool: nobody/u);
     expect(await call(client, "failing", { value: 1 })).toMatchObject({
@@ -238,7 +238,7 @@ describe("the MCP server at /mcp", () => {
     });
   });
 
-  it("shows each owner only what is theirs", async () => {
+  it("shows each owner only their own threads", async () => {
     const ada = await connect();
     const bob = await connect({ key: keys.bob });
     const { structuredContent } = await call(ada, "counter", { value: 1 });
@@ -255,7 +255,7 @@ describe("the MCP server at /mcp", () => {
   });
 });
 
-it("is not there where the manifest switches it off", async () => {
+it("is not served if the manifest disables it", async () => {
   const path = join(folder, "off.json");
   await writeFile(path, JSON.stringify({ graphs: {}, http: { disable_mcp: true } }));
   const without = await startTestServer({ graphs: path });

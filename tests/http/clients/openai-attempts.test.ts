@@ -10,7 +10,7 @@ import { runRecord } from "../../contract/records.ts";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-describe("a run that a restart has cut in the middle of an answer", () => {
+describe("a run that a restart interrupts in the middle of a reply", () => {
   let model: ModelServer;
   let server: TestServer;
   let client: OpenAI;
@@ -46,7 +46,7 @@ describe("a run that a restart has cut in the middle of an answer", () => {
     server = await server.restart({ port: Number(new URL(server.url).port) });
   };
 
-  it("is a response with what the last attempt said, and its stream says which item broke off", async () => {
+  it("is a response with the last attempt's text, and its stream marks the item that was cut off", async () => {
     const { id } = await client.responses.create({ model: "agent", input: "Hello", background: true });
     for await (const event of await client.responses.retrieve(id, { stream: true })) {
       if (event.type === "response.output_text.delta" && event.delta === "an ") break;
@@ -69,7 +69,7 @@ describe("a run that a restart has cut in the middle of an answer", () => {
     expect(whole.output_text).toBe("I look.Half an answer is none.");
   });
 
-  it("is a chat completion with each text once, for who asks again under its key", async () => {
+  it("is a chat completion with each text once, when it is requested again with its key", async () => {
     const body = { model: "agent", messages: [{ role: "user" as const, content: "Hello" }] };
     const thread = crypto.randomUUID();
     const again = { headers: { "Idempotency-Key": "one", "X-Thread-Id": thread } };
@@ -108,7 +108,7 @@ describe("a run that a restart has cut in the middle of an answer", () => {
   });
 });
 
-it("an artifact that an attempt had begun is replaced by that of the next one", () => {
+it("an artifact that an attempt has begun is replaced by that of the next attempt", () => {
   const reader = createArtifactReader(runRecord("r", "s"), true);
   const begin = (attempt: number): RunEvent => ({ id: 0, event: "metadata", data: { run_id: "r", attempt } });
   const says = (id: string, content: string, task: string): RunEvent => ({

@@ -47,13 +47,13 @@ describe("GET /v1/models", () => {
     expect(await client.models.retrieve("agent")).toMatchObject({ id: "agent", object: "model" });
   });
 
-  it("answers 404 in OpenAI's form for a model that is none", async () => {
+  it("answers 404 in OpenAI's form for an unknown model", async () => {
     await expect(client.models.retrieve("nobody")).rejects.toMatchObject({ status: 404, code: "model_not_found" });
   });
 });
 
 describe("POST /v1/chat/completions", () => {
-  it("answers in one piece", async () => {
+  it("answers without streaming", async () => {
     model.push({ text: "Good morning to you.", usage: { input: 12, output: 5 } });
     const answer = await client.chat.completions.create({ model: "agent", messages: [user("Hello")] });
     expect(answer.choices).toMatchObject([
@@ -62,12 +62,12 @@ describe("POST /v1/chat/completions", () => {
     expect(answer.usage).toMatchObject({ prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 });
   });
 
-  it("answers of a graph that is not ours", async () => {
+  it("answers with a graph of a user's own", async () => {
     const answer = await other.chat.completions.create({ model: "talker", messages: [user("Hello")] });
     expect(answer.choices[0]?.message.content).toBe("Hello there");
   });
 
-  it("streams: the role first, then the words, the reason and the usage", async () => {
+  it("streams the role, then the words, the finish reason and the usage", async () => {
     model.push({ text: "Good morning to you.", reasoning: "They greet.", usage: { input: 12, output: 5 } });
     const chunks = [];
     const stream = await client.chat.completions.create({
@@ -85,7 +85,7 @@ describe("POST /v1/chat/completions", () => {
   });
 
   it.each(["by the history", "by its name"])(
-    "hands a call of the client's tools over and takes its result, the thread %s",
+    "returns a call of the client's tools and takes its result, the thread %s",
     async (how) => {
       const named = how === "by its name" ? { headers: { "x-thread-id": `weather of today` } } : {};
       model.push({
@@ -113,7 +113,7 @@ describe("POST /v1/chat/completions", () => {
     },
   );
 
-  it("closes a call whose client says something else instead", async () => {
+  it("closes an open call if the client sends another message instead", async () => {
     const named = { headers: { "x-thread-id": crypto.randomUUID() } };
     model.push({ toolCalls: [{ name: "get_weather", arguments: { city: "Oslo" }, id: "left-alone" }] });
     const messages = [user("How is the weather in Oslo?")];
@@ -129,12 +129,12 @@ describe("POST /v1/chat/completions", () => {
     await expect(client.chat.completions.create(body, named)).rejects.toMatchObject(problem);
   });
 
-  it("says what graphs within a graph have said", async () => {
+  it("returns the messages of subgraphs", async () => {
     const answer = await other.chat.completions.create({ model: "nested", messages: [user("Hello")] });
     expect(answer.choices[0]?.message.content).toBe("from inside");
   });
 
-  it("is a model of LangChain's", async () => {
+  it("works as a chat model of LangChain", async () => {
     const chat = new ChatOpenAI({
       model: "agent",
       apiKey: "unused",
@@ -152,7 +152,7 @@ describe("POST /v1/chat/completions", () => {
     expect(streamed?.tool_calls).toMatchObject([{ name: "get_weather", args: { city: "Oslo" } }]);
   });
 
-  it("says what waits and takes a plain yes, also without a thread", async () => {
+  it("returns an open question and accepts a plain yes, also without a thread", async () => {
     const path = "old";
     await mkdir(join(server.config.workspace, path));
     await writeFile(join(server.config.workspace, path, "file.txt"), "old");
@@ -176,7 +176,7 @@ describe("POST /v1/chat/completions", () => {
     expect(existsSync(join(server.config.workspace, path))).toBe(false);
   });
 
-  it("adds to a named thread only what it does not have, and refuses another history", async () => {
+  it("adds only new messages to a named thread, and refuses another history", async () => {
     const named = { headers: { "x-thread-id": crypto.randomUUID() } };
     model.push({ text: "One." }, { text: "Two." });
     const first = [user("Hello")];
@@ -191,7 +191,7 @@ describe("POST /v1/chat/completions", () => {
     await expect(again).rejects.toMatchObject({ status: 400, code: "history_differs", param: "messages" });
   });
 
-  it("does not run twice under one Idempotency-Key", async () => {
+  it("does not run twice with one Idempotency-Key", async () => {
     const before = model.requests.length;
     model.push({ text: "Once." });
     const options = { headers: { "Idempotency-Key": crypto.randomUUID(), "x-thread-id": crypto.randomUUID() } };
@@ -202,7 +202,7 @@ describe("POST /v1/chat/completions", () => {
     expect(model.requests.length - before).toBe(1);
   });
 
-  it("tells a failed run once, in OpenAI's form", async () => {
+  it("returns the error of a failed run once, in OpenAI's form", async () => {
     const before = await other.chat.completions.create({ model: "broken", messages: [user("Hello")] }).then(
       () => undefined,
       (error: unknown) => error,
@@ -229,7 +229,7 @@ describe("POST /v1/chat/completions", () => {
     await expect(other.chat.completions.create(body)).rejects.toMatchObject({ status: 400, ...problem });
   });
 
-  it("gives another graph what the client asks of the model, and hands its open calls over", async () => {
+  it("passes a user's own graph the model parameters, and returns its open calls", async () => {
     const body = { model: "caller", messages: [user("Hello")], tools: [weather], temperature: 0.5, user: "ada" };
     const first = await other.chat.completions.create(body);
     const [asked] = first.choices;
@@ -246,7 +246,7 @@ describe("POST /v1/chat/completions", () => {
     expect(second.choices[0]?.message.content).toBe("You said: It snows.");
   });
 
-  it("stops the run when the client goes, unless it says otherwise", async () => {
+  it("stops the run when the client disconnects, unless the request says otherwise", async () => {
     for (const keeps of [false, true]) {
       const held = Promise.withResolvers<void>();
       model.push({ text: "Good morning to you.", hold: { after: 1, until: held.promise } });

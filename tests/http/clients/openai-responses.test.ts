@@ -37,7 +37,7 @@ async function all(stream: AsyncIterable<Event>): Promise<Event[]> {
 const ask = (input: string, more: object = {}) => ({ model: "agent", input, ...more });
 
 describe("/v1/responses", () => {
-  it("answers in one piece, goes on from the last response, and can be had again", async () => {
+  it("answers without streaming, continues from the last response, and can be retrieved", async () => {
     model.push({ text: "Good morning.", usage: { input: 12, output: 5 } }, { text: "As I said." });
     const first = await client.responses.create(ask("Hello", { metadata: { note: "kept" } }));
     expect(first).toMatchObject({
@@ -57,7 +57,7 @@ describe("/v1/responses", () => {
     await expect(again).rejects.toMatchObject({ status: 400, code: "previous_response_not_last" });
   });
 
-  it("streams every event with its number, and from a number on again", async () => {
+  it("streams every event with its sequence number, and again from a number on", async () => {
     model.push({ text: "Good morning to you.", reasoning: "They greet." });
     const events = await all(await client.responses.create({ ...ask("Hello"), stream: true }));
     expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index));
@@ -87,7 +87,7 @@ describe("/v1/responses", () => {
     }
   });
 
-  it("works in the background, is followed after a cut connection, and is stopped", async () => {
+  it("works in the background, is streamed after a cut connection, and is cancelled", async () => {
     const held = Promise.withResolvers<void>();
     model.push({ text: "Good morning to you.", hold: { after: 2, until: held.promise } });
     const stream = await client.responses.create({ ...ask("Hello"), background: true, stream: true });
@@ -112,13 +112,13 @@ describe("/v1/responses", () => {
     model.push({ text: "Never said.", hold: { after: 0, until: never.promise } });
     const before = model.requests.length;
     const { id: other } = await client.responses.create(ask("Hello", { background: true }));
-    // Before that, what the model would say is left for the next request.
+    // Before that, the model's reply would be left for the next request.
     await expect.poll(() => model.requests.length).toBe(before + 1);
     expect(await client.responses.cancel(other)).toMatchObject({ id: other, status: "cancelled" });
     never.resolve();
   });
 
-  it("hands a call over and takes its output", async () => {
+  it("returns a call and takes its output", async () => {
     const tool = {
       type: "function" as const,
       name: "get_weather",
@@ -138,7 +138,7 @@ describe("/v1/responses", () => {
     expect(second.output_text).toBe("Take a coat.");
   });
 
-  it("keeps what is not stored to itself, and goes when it is deleted", async () => {
+  it("cannot be retrieved if it is not stored, or after it was deleted", async () => {
     model.push({ text: "Gone." }, { text: "Kept." });
     const gone = await client.responses.create(ask("Hello", { store: false }));
     await expect(client.responses.retrieve(gone.id)).rejects.toMatchObject({ status: 404 });
@@ -147,7 +147,7 @@ describe("/v1/responses", () => {
     await expect(client.responses.retrieve(kept.id)).rejects.toMatchObject({ status: 404, code: "response_not_found" });
   });
 
-  it("is its owner's alone, and nobody's without a key", async () => {
+  it("belongs to its owner, and needs a key", async () => {
     model.push({ text: "Mine." });
     const { id } = await client.responses.create(ask("Hello"));
     const gone = { status: 404, code: "response_not_found" };
@@ -160,7 +160,7 @@ describe("/v1/responses", () => {
     await expect(nobody.models.list()).rejects.toMatchObject({ status: 401, type: "authentication_error" });
   });
 
-  it("refuses more requests than there is room for with 429", async () => {
+  it("answers 429 if the queue is full", async () => {
     const held = Promise.withResolvers<void>();
     model.push(...[1, 2, 3].map(() => ({ text: "Hello.", hold: { after: 0, until: held.promise } })));
     const streams = [];
@@ -173,7 +173,7 @@ describe("/v1/responses", () => {
     expect(refused).toMatchObject({ status: 429, type: "rate_limit_error" });
   });
 
-  it("finds its run again under its key where the connection broke", async () => {
+  it("finds its run again by its key after the connection broke", async () => {
     const held = Promise.withResolvers<void>();
     model.push({ text: "Once.", hold: { after: 0, until: held.promise } });
     const before = model.requests.length;

@@ -18,14 +18,14 @@ afterEach(() => {
 
 const hello = { messages: [{ role: "user", content: "Hi", id: "hi" }] };
 
-/** What an unpinned install may get, and what everything current uses (wire contract, section 0). */
+/** The oldest version that an unpinned install may get, and the newest (wire contract, section 0). */
 const versions = {
   "1.15.0": (apiUrl: string) => new Client({ apiUrl, callerOptions: { maxRetries: 0 } }),
-  // What is used here is the same in both; only the types are other ones.
+  // The methods used here are the same in both versions; only the types differ.
   "2.0.0": (apiUrl: string) => new SecondClient({ apiUrl, callerOptions: { maxRetries: 0 } }) as unknown as Client,
 };
 
-/** Brings a flood to its end, of which a reader has taken nothing for some seconds. */
+/** Ends a flood of which a reader has read nothing for some seconds. */
 async function comeToEnd(threadId: string, runId: string, { events, gate }: { events: number; gate: string }) {
   const response = await server.send("GET", `/threads/${threadId}/runs/${runId}/stream`);
   for await (const { id } of eventsOf(response)) if (id === String(events / 2)) break;
@@ -48,7 +48,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     await expect(assistants.get(crypto.randomUUID())).rejects.toThrow("HTTP 404: Assistant not found");
   });
 
-  it("makes, changes, searches and deletes threads", async () => {
+  it("creates, changes, searches and deletes threads", async () => {
     const { threads } = client();
     const { thread_id } = await threads.create({ metadata: { version } });
     expect((await threads.get(thread_id)).status).toBe("idle");
@@ -61,7 +61,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     await expect(threads.get(thread_id)).rejects.toThrow(`HTTP 404: Thread with ID ${thread_id} not found`);
   });
 
-  it("streams a run in every mode, and its end is the last data", async () => {
+  it("streams a run in every mode, and the final state comes last", async () => {
     const threadId = await newThread();
     const stream = client().runs.stream(threadId, "talker", {
       input: hello,
@@ -74,7 +74,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect(names).not.toContain("end");
   });
 
-  it("gives the words so far in the older mode of messages", async () => {
+  it("gets the text so far in the older messages mode", async () => {
     const threadId = await newThread();
     const texts: unknown[] = [];
     for await (const { event, data } of client().runs.stream(threadId, "talker", {
@@ -87,7 +87,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect(texts[0]).toBe("H");
   });
 
-  it("gets all that a run tells although it reads slowly", async () => {
+  it("gets all events of a run although it reads slowly", async () => {
     const threadId = await newThread();
     const input = { events: 2000, size: 20_000, gate: crypto.randomUUID() };
     const told: unknown[] = [];
@@ -98,7 +98,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect(told).toEqual(Array.from({ length: input.events }, (_, at) => ({ at, text: expect.any(String) })));
   }, 20_000);
 
-  it("goes on with a run that a restart of the server has interrupted", async () => {
+  it("resumes a run that a restart of the server has interrupted", async () => {
     const first = await startTestServer({ drainSeconds: 0.1 });
     const gate = crypto.randomUUID();
     const own = versions[version](first.url);
@@ -118,7 +118,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     await (second ?? first).remove();
   }, 20_000);
 
-  it("names graphs inside in the events of their streams", async () => {
+  it("gets the names of subgraphs in the events of a stream", async () => {
     const stream = client().runs.stream(await newThread(), "nested", {
       input: hello,
       streamMode: "values",
@@ -129,7 +129,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect(new Set(names)).toEqual(new Set(["metadata", "values", "values|inside"]));
   });
 
-  it("waits for values, and throws what a run has failed with", async () => {
+  it("waits for values, and throws the error of a failed run", async () => {
     const { runs } = client();
     expect(await runs.wait(await newThread(), "counter", { input: { value: 1 } })).toEqual({ value: 2 });
     expect(await runs.wait(null, "counter", { input: { value: 3 } })).toEqual({ value: 4 });
@@ -156,7 +156,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect((await threads.get(threadId)).status).toBe("idle");
   });
 
-  it("answers what a run asks, and sees the question in the state", async () => {
+  it("answers an interrupt, and sees the question in the state", async () => {
     const { runs, threads } = client();
     const threadId = await newThread();
     await runs.wait(threadId, "asker", { input: {} });
@@ -167,7 +167,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect(await runs.wait(threadId, "asker", { command: { resume: "yes" } })).toEqual({ answer: "yes" });
   });
 
-  it("changes the state, goes back in the history and forks", async () => {
+  it("updates the state, reads the history and forks", async () => {
     const { runs, threads } = client();
     const threadId = await newThread();
     await runs.wait(threadId, "counter", { input: { value: 1 } });
@@ -181,7 +181,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     expect(await runs.wait(threadId, "counter", { input: null, checkpointId })).toEqual({ value: 2 });
   });
 
-  it("is behind a RemoteGraph, which a program uses like its own", async () => {
+  it("works behind a RemoteGraph, which is used like a local graph", async () => {
     const graph = new RemoteGraph({ graphId: "counter", client: client() });
     const config = { configurable: { thread_id: await newThread() } };
     expect(await graph.invoke({ value: 4 }, config)).toEqual({ value: 5 });

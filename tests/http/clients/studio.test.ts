@@ -3,7 +3,7 @@ import { z } from "zod";
 import { readEvents } from "@millrace/testing/read-events";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** What Studio is known to send (wire contract, section 5), from the page that it is. */
+/** The requests that Studio is known to send (wire contract, section 5), from the origin of its page. */
 const origin = "https://smith.langchain.com";
 
 let server: TestServer;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** A request of the page: bodies as text, so that the browser does not ask first. */
+/** A request of the page: bodies as text, so that the browser sends no preflight. */
 function send(method: string, path: string, body?: object): Promise<Response> {
   return server.send(method, path, body, { origin, "content-type": "text/plain;charset=UTF-8" });
 }
@@ -33,7 +33,7 @@ const Written = z.looseObject({ checkpoint: z.looseObject({ checkpoint_id: z.str
 const WithThread = z.looseObject({ thread_id: z.string() });
 const Assistants = z.array(z.looseObject({ assistant_id: z.string(), graph_id: z.string() }));
 
-/** A thread with a finished run of `counter`, and the state before its step. */
+/** A thread with an ended run of `counter`, and the checkpoint before its step. */
 async function finishedThread() {
   const { thread_id } = await json(WithThread, send("POST", "/threads", { metadata: { graph_id: "counter" } }));
   const stream = await send("POST", `/threads/${thread_id}/runs/stream`, {
@@ -49,7 +49,7 @@ async function finishedThread() {
   return { thread_id, events, before, place: { thread_id, ...before.checkpoint } };
 }
 
-/** Goes on from a checkpoint, as Studio does after it has written one. */
+/** Continues from a checkpoint, as Studio does after it has written one. */
 async function goOn(thread_id: string, checkpoint: object): Promise<unknown> {
   const stream = await send("POST", `/threads/${thread_id}/runs/stream`, {
     assistant_id: "counter",
@@ -61,7 +61,7 @@ async function goOn(thread_id: string, checkpoint: object): Promise<unknown> {
 }
 
 describe("Studio's page", () => {
-  it("is let in by the browser, also from the network into this machine", async () => {
+  it("passes CORS, also for requests from the network to this machine", async () => {
     const preflight = await server.send("OPTIONS", "/assistants/search", undefined, {
       origin,
       "access-control-request-method": "POST",
@@ -77,7 +77,7 @@ describe("Studio's page", () => {
     });
   });
 
-  it("reads what the server can do off its version", async () => {
+  it("reads the server's capabilities from its version", async () => {
     const Info = z.looseObject({ version: z.string(), context: z.string(), flags: z.record(z.string(), z.unknown()) });
     const info = await json(Info, send("GET", "/info"));
     const [major = 0, minor = 0] = info.version.split(".").map(Number);
@@ -85,7 +85,7 @@ describe("Studio's page", () => {
     expect(info).toMatchObject({ context: "js", flags: { assistants: true } });
   });
 
-  it("lists the assistants and draws one", async () => {
+  it("lists the assistants and draws the graph of one", async () => {
     const query = { limit: 100, offset: 0, metadata: { created_by: "system" } };
     const assistants = await json(Assistants, send("POST", "/assistants/search", query));
     const { assistant_id: id } = assistants.find(({ graph_id }) => graph_id === "deep") ?? { assistant_id: "" };
@@ -99,7 +99,7 @@ describe("Studio's page", () => {
     expect(await json(z.looseObject({}), send("GET", `${path}/subgraphs?recurse=true`))).toHaveProperty("outer");
   });
 
-  it("follows a run step by step, and looks at any of its checkpoints", async () => {
+  it("follows a run step by step, and reads any of its checkpoints", async () => {
     const { thread_id, events, before, place } = await finishedThread();
     const kinds = events.flatMap(({ event, data }) =>
       event === "debug" ? [z.looseObject({ type: z.string() }).parse(data).type] : [],
@@ -115,14 +115,14 @@ describe("Studio's page", () => {
     expect(byBody).toMatchObject({ values: { value: 1 }, next: ["add"] });
   });
 
-  it("runs again from a checkpoint: nothing is written, it is only forked", async () => {
+  it("runs again from a checkpoint: a fork without a new state", async () => {
     const { thread_id, place } = await finishedThread();
     const fork = await json(Written, send("POST", `/threads/${thread_id}/state`, { values: null, checkpoint: place }));
     expect(fork.checkpoint.checkpoint_id).not.toBe(place.checkpoint_id);
     expect(await goOn(thread_id, fork.checkpoint)).toEqual({ value: 2 });
   });
 
-  it("forks with another state", async () => {
+  it("forks with a changed state", async () => {
     const { thread_id, place } = await finishedThread();
     const fork = await json(
       Written,

@@ -59,7 +59,7 @@ async function ask(method: string, path: string, body?: object): Promise<[number
 const javascript = "text/javascript; charset=utf-8";
 const Shown = z.object({ type: z.string(), props: z.record(z.string(), z.unknown()) });
 
-/** Loads the script as the SDK's page would, and gives what the component makes of some properties. */
+/** Loads the script as the SDK's page would, and returns what the component renders from some properties. */
 function shownBy(script: string, name: string): z.infer<typeof Shown> {
   const jsx = (type: string, props: object): object => ({ type, props });
   const packages: Record<string, object> = {
@@ -87,7 +87,7 @@ function shownBy(script: string, name: string): z.infer<typeof Shown> {
 }
 
 describe("a component of a graph", () => {
-  it("POST /ui/:agent 200: is loaded by the elements that a page is given, and shows", async () => {
+  it("POST /ui/:agent 200: is loaded by the returned elements, and renders", async () => {
     const base = `${server.url}/ui/my-agent`;
     const [status, type, html] = await ask("POST", "/ui/my-agent", { name: "card" });
     expect([status, type]).toEqual([200, "text/html; charset=UTF-8"]);
@@ -108,7 +108,7 @@ describe("a component of a graph", () => {
     });
   });
 
-  it("is found by the id of the graph's assistant, and of one that was made of it, as the SDK's client asks for it", async () => {
+  it("is found by the id of the graph's system assistant, and of another one, as by the SDK", async () => {
     const id = systemAssistantId("my-agent");
     expect((await ask("POST", `/ui/${id}`, { name: "card" }))[2]).toContain("/ui/my-agent/entrypoint.js");
     const html = await server.client["~ui"].getComponent("my-agent", "card");
@@ -117,7 +117,7 @@ describe("a component of a graph", () => {
     expect((await ask("POST", `/ui/${own.assistant_id}`, { name: "card" }))[0]).toBe(200);
   });
 
-  it("cannot be named so that more than its name is run", async () => {
+  it("has a name that cannot inject a script", async () => {
     const [, , html] = await ask("POST", "/ui/my-agent", { name: `'></script><b a="` });
     expect(html).toContain(
       `onload='__LGUI_my_agent.render("&#39;&gt;&lt;/script&gt;&lt;b a=\\"", "{{shadowRootId}}")'`,
@@ -148,13 +148,13 @@ describe("a component of a graph", () => {
     expect((await ask("GET", "/ui/my-agent/other.js"))[0]).toBe(404);
   });
 
-  it("is bundled again when what was wrong has been mended", async () => {
+  it("is bundled again when an error in it was fixed", async () => {
     await writeFile(join(folder, "ui/broken.tsx"), "export default { fine: () => null };");
     expect((await ask("POST", "/ui/broken", { name: "fine" }))[0]).toBe(200);
     await writeFile(join(folder, "ui/broken.tsx"), "export default {");
   });
 
-  it("GET /ui/:agent/:basename 200: is open to pages where keys are asked for, and how to load it is not", async () => {
+  it("GET /ui/:agent/:basename 200: needs no key, while the elements that load it do", async () => {
     const keyed = await startTestServer({
       graphs: join(folder, "langgraph.json"),
       apiKeys: [{ owner: "ada", key: "k" }],

@@ -5,7 +5,7 @@ import { toWire, toWireJson } from "@millrace/engine/http/answers/wire";
 
 const parse = (value: unknown): unknown => JSON.parse(toWireJson(value));
 
-test("a message is flattened at any depth, and says its type", () => {
+test("a message is flattened at any depth, with its type", () => {
   const message = new HumanMessage({ content: "hi", id: "1", name: "bob" });
   const flat = { type: "human", content: "hi", id: "1", name: "bob", additional_kwargs: {}, response_metadata: {} };
   expect(parse({ deep: [{ messages: [message] }] })).toEqual({ deep: [{ messages: [flat] }] });
@@ -18,7 +18,7 @@ test("a message has the fields of its own toDict", () => {
     new AIMessage({ content: "", id: "2", tool_calls: [{ name: "t", args: { a: 1 }, id: "c", type: "tool_call" }] }),
     new AIMessageChunk({ content: "x", tool_call_chunks: [{ name: "t", args: "{", id: "c", index: 0 }] }),
     new ToolMessage({ content: "r", tool_call_id: "c", status: "error", artifact: { z: 1 } }),
-    // Core 1.4 says there by which versions it was made; tools have their own.
+    // Core 1.4 puts the versions that made it there; tools have their own field.
     new ToolMessage({ content: "r", tool_call_id: "c", metadata: { versions: { "@langchain/core": "1.4.0" } } }),
     new RemoveMessage({ id: "3" }),
   ];
@@ -29,11 +29,11 @@ test("a message has the fields of its own toDict", () => {
   expect(parse(withUsage)).toMatchObject({ usage_metadata: { input_tokens: 1 } });
 });
 
-test("a chunk says ai, as the JS servers do", () => {
+test("a chunk has the type ai, as on the JS servers", () => {
   expect(parse(new AIMessageChunk("x"))).toMatchObject({ type: "ai", content: "x" });
 });
 
-test("errors, maps, sets, bytes and big integers have a form", () => {
+test("errors, maps, sets, bytes and big integers have a JSON form", () => {
   expect(
     parse({
       error: new TypeError("no"),
@@ -52,13 +52,13 @@ test("errors, maps, sets, bytes and big integers have a form", () => {
   expect(toWireJson(undefined)).toBe("null");
 });
 
-test("a value that holds itself has an end", () => {
+test("a cyclic value is cut", () => {
   const loop: Record<string, unknown> = {};
   loop["self"] = loop;
   expect(toWireJson(loop)).toContain("nested deeper than 100 levels");
 });
 
-test("plain JSON comes back as it is and is not copied", () => {
+test("plain JSON is returned unchanged and not copied", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
       expect(toWire(value)).toBe(value);

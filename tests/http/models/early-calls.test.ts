@@ -8,7 +8,7 @@ import { loadConfig } from "@millrace/engine/config/config";
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** A model without native calls, on the scripted server. */
+/** A model without native tool calls, on the scripted server. */
 const textModel = "ollama:deepseek-coder:6.7b";
 
 let server: TestServer;
@@ -18,7 +18,7 @@ let web: WebServer;
 /** The stream of the model's first reply stays open until `release`. */
 let release: () => void;
 let held: Promise<void>;
-/** Lets the page `/slow` be answered. */
+/** Answers the page `/slow`. */
 let loadSlow: () => void;
 
 async function start(...script: ModelStep[]): Promise<void> {
@@ -56,9 +56,9 @@ const call = (name: string, args: Record<string, string>): string => {
 };
 const fetches = (path: string): string => call("web_fetch", { url: `http://WEB${path}` });
 
-/** A reply whose stream waits before its last piece, with the address of the web server in its calls. */
+/** A reply whose stream waits before its last chunk, with the address of the web server in its calls. */
 const holds = (...chunks: string[]): ModelStep => ({
-  // Read when the request comes, since the address is not known before.
+  // Built when the request comes, since the address is not known before.
   get chunks() {
     return chunks.map((chunk) => chunk.replaceAll("WEB", web.host));
   },
@@ -68,7 +68,7 @@ const holds = (...chunks: string[]): ModelStep => ({
 const Status = z.object({ type: z.literal("tool_status"), tool_name: z.string(), status: z.string() });
 
 interface Turn {
-  /** What the stream has told so far: of each call, its name and status. */
+  /** The events of the stream so far: the name and status of each call. */
   told: string[];
   threadId: string;
   over: Promise<void>;
@@ -100,14 +100,14 @@ async function results(threadId: string): Promise<string[]> {
 
 const asked = (): string[] => web.hits.map(({ path }) => path).filter((path) => path !== "/robots.txt");
 
-describe("a call that is written in the text of a reply", () => {
-  it("runs as soon as it is closed, once, while the model still writes", async () => {
+describe("a tool call in the text of a reply", () => {
+  it("runs as soon as it is complete, once, while the model still writes", async () => {
     holding();
     await start(holds(`I look.\n${fetches("/one")}`, "\nAnd on.", " Done."), { text: "It says: The page /one." });
     const { told, threadId, over } = await begin();
     await expect.poll(asked).toEqual(["/one"]);
     await expect.poll(() => told).toEqual(["web_fetch pending", "web_fetch executing"]);
-    // The model has not ended its reply: nothing was sent back to it.
+    // The model has not ended its reply: no second request was made.
     expect(model.requests).toHaveLength(1);
 
     release();
@@ -119,7 +119,7 @@ describe("a call that is written in the text of a reply", () => {
     model.assertFinished();
   });
 
-  it("runs early behind others without effects, and after the reply behind one that changes something", async () => {
+  it("runs early behind calls without effects, and after the reply behind a call with effects", async () => {
     holding();
     const file = call("create_file", { path: "a.txt", content: "one" });
     await start(
@@ -137,7 +137,7 @@ describe("a call that is written in the text of a reply", () => {
     model.assertFinished();
   });
 
-  it("does not run early what may not run in this turn", async () => {
+  it("does not run early if it may not run in this turn", async () => {
     holding();
     await start(holds(fetches("/one"), fetches("/two"), " Done."), { text: "One page is enough." });
     const { told, threadId, over } = await begin({ tool_policy: "guarded" });
@@ -161,7 +161,7 @@ describe("a call that is written in the text of a reply", () => {
     await expect.poll(asked).toEqual([path]);
     release();
     await expect.poll(() => told).toContain("delete_file awaiting_confirmation");
-    // The slow page comes after the question.
+    // The slow page arrives after the question.
     loadSlow();
     await over;
 
@@ -176,7 +176,7 @@ describe("a call that is written in the text of a reply", () => {
     model.assertFinished();
   });
 
-  it("ends with a reply that is stopped, and is told as cancelled", async () => {
+  it("is cancelled, with an event, when its reply is stopped", async () => {
     holding();
     await start(holds(fetches("/one"), " Done."));
     const { told, threadId, over } = await begin();
@@ -188,7 +188,7 @@ describe("a call that is written in the text of a reply", () => {
     expect(asked()).toEqual(["/one"]);
   });
 
-  it("ends with a reply that breaks off, and is told as cancelled", async () => {
+  it("is cancelled, with an event, when its reply breaks off", async () => {
     holding();
     const reply = holds(fetches("/one"), "\nAnd", " on.");
     await start(Object.assign(reply, { fault: { kind: "cut", after: 2 } as const }));

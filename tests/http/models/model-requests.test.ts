@@ -12,7 +12,7 @@ afterEach(async () => {
   await model?.close();
 });
 
-/** A server whose model holds every request until as many wait as `together` says, or until it is let go. */
+/** A server whose model holds every request until `together` requests wait, or until they are released. */
 async function start(together: number, changes: Partial<Config> = {}) {
   const seen = { now: 0, most: 0, byThread: new Map<string, { now: number; most: number }>() };
   const enough = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ async function start(together: number, changes: Partial<Config> = {}) {
 }
 
 describe("model requests", () => {
-  it("of one thread never overlap, while those of another go on (QUEUE-06)", async () => {
+  it("of one thread never overlap, while those of others go on (QUEUE-06)", async () => {
     const { client, ask, seen } = await start(2);
     const [one, two] = await Promise.all([client.threads.create(), client.threads.create()]);
     const runs: [string, string][] = [];
@@ -62,7 +62,7 @@ describe("model requests", () => {
     expect([seen.byThread.get("one")?.most, seen.byThread.get("two")?.most]).toEqual([1, 1]);
   });
 
-  it("wait where only one may be under way at once (QUEUE-04)", async () => {
+  it("are queued if only one may run at once (QUEUE-04)", async () => {
     const { client, ask, seen } = await start(1, { modelRequests: 1, modelRate: 1000, toolRate: 1000 });
     const threads = await Promise.all(["a", "b", "c"].map(() => client.threads.create()));
     const runs = await Promise.all(threads.map(async ({ thread_id }, index) => ask(thread_id, `t${index}`)));

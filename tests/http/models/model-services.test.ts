@@ -16,7 +16,7 @@ async function say(text: string): Promise<void> {
   await sessions.server.client.runs.join(thread_id, run.run_id);
 }
 
-it("tells how the models of a provider do, and exports how their requests went", async () => {
+it("the state of a provider's models is shown, and the results of their requests are exported", async () => {
   const url = "/providers/openai/status";
   expect(await sessions.json("GET", url)).toEqual({ provider: "openai", state: "unknown", models: [] });
   sessions.model.push({ text: "Hello." });
@@ -49,7 +49,7 @@ it("tells how the models of a provider do, and exports how their requests went",
   expect(csv).toMatch(/^model,state,calls,[^\r]*\r\n"openai:scripted",open,6,1,5,0,1,0\.16\d+,/u);
 });
 
-it("refuses a provider that is not there, and a format it does not have", async () => {
+it("an unknown provider and an unknown format are refused", async () => {
   expect((await sessions.ask("GET", "/providers/nobody/status"))[0]).toBe(404);
   expect((await sessions.ask("GET", "/statistics/models?format=pdf"))[0]).toBe(400);
 });

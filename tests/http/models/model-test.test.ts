@@ -12,7 +12,7 @@ const test = async (model: string, language = "en"): Promise<unknown> => {
   return await (await fixture.server.send("POST", path, {}, { "accept-language": language })).json();
 };
 
-it("tells whether a model answers, remembers when, and forgets it with a new key", async () => {
+it("a test shows whether a model answers, is stored with its date, and is dropped with a new key", async () => {
   fixture.model.push({ text: "Hello." });
   const answer = await test("openai:some/model");
   expect(answer).toMatchObject({
@@ -30,7 +30,7 @@ it("tells whether a model answers, remembers when, and forgets it with a new key
   expect(await fixture.json("GET", "/models/openai:some%2Fmodel")).toMatchObject({ llm_last_verified_at: null });
 });
 
-it("tells in the reader's language why it does not", async () => {
+it("a failed test has its reason in the reader's language", async () => {
   const refused = { fault: { kind: "status", status: 401 } } as const;
   fixture.model.push(refused, refused);
   expect(await test("openai:a")).toMatchObject({

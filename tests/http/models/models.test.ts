@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 
 describe("/models", () => {
-  it("adds a model that is reached at the next call, changes it, and takes it back", async () => {
+  it("adds a model for the next call, changes it, and removes it", async () => {
     expect(await json("POST", "/models", { name: "openai:mine", context: 9000, temperature: 0.25 })).toMatchObject({
       name: "openai:mine",
       provider: "openai",
@@ -43,7 +43,7 @@ describe("/models", () => {
     expect(await json("GET", "/models/openai:mine")).toMatchObject({ own: null, profile: { context: 128_000 } });
   });
 
-  it("lists the built-in models, one's own and those with a role, and shows rules beside them", async () => {
+  it("lists the built-in models, the user's own and those with a role, and the rules", async () => {
     await json("POST", "/models", { name: "siliconflow:Qwen/*", vision: true });
     await json("POST", "/models", { name: "siliconflow:Qwen/Qwen3-8B", output: 4000 });
     const list = await json("GET", "/models");
@@ -97,7 +97,7 @@ describe("/models", () => {
     expect(await chinese.json()).toMatchObject({ user_message: expect.stringMatching(/\p{Script=Han}/u) });
   });
 
-  it("adds nothing twice, and overwrites no file that somebody has broken", async () => {
+  it("adds no model twice, and does not overwrite an invalid file", async () => {
     await json("POST", "/models", { name: "openai:x" });
     expect((await ask("POST", "/models", { name: "openai:x" }))[0]).toBe(409);
     await writeFile(file("models.yaml"), "roles: [");
@@ -106,7 +106,7 @@ describe("/models", () => {
     expect(await json("GET", "/models")).toMatchObject({ problem: expect.stringContaining("line 1") });
   });
 
-  it("does not let the file grow beyond what is read of it", async () => {
+  it("refuses to make the file longer than the server reads", async () => {
     await writeFile(file("models.yaml"), `# ${"x".repeat(512 * 1024 - 100)}\nroles: {}\n`);
     const display_name = "y".repeat(90);
     expect(await ask("POST", "/models", { name: "openai:x", display_name })).toEqual([
@@ -117,7 +117,7 @@ describe("/models", () => {
   });
 });
 
-it("the model of a thread is in its status: that of its last run, else the server's", async () => {
+it("the status of a thread has the model of its last run, else the server's", async () => {
   const { server } = fixture;
   const id = await fixture.talk();
   const path = `/threads/${id}/status`;
@@ -133,7 +133,7 @@ it("the model of a thread is in its status: that of its last run, else the serve
 });
 
 describe("/providers", () => {
-  it("adds one with its key, which goes to its address and into no answer", async () => {
+  it("adds one with its key, which is sent to its address and is in no answer", async () => {
     const { model, server } = fixture;
     const setting = { title: "Mine", base_url: model.url, key: "MINE_API_KEY", timeout_seconds: 9 };
     expect(await json("PUT", "/providers/mine", setting)).toEqual({
@@ -174,7 +174,7 @@ describe("/providers", () => {
     expect(await readFile(file("models.yaml"), "utf8")).not.toContain("mine");
   });
 
-  it("lists all, with where a key comes from; a built-in one is as it was when its setting is taken back", async () => {
+  it("lists all, with the source of each key; removing a setting restores the built-in provider", async () => {
     await json("PUT", "/providers/zhipu", { base_url: "http://10.0.0.9/v1", timeout_seconds: 5 });
     expect(await json("GET", "/providers")).toEqual(
       expect.arrayContaining([
@@ -207,7 +207,7 @@ describe("/providers", () => {
   });
 });
 
-it("with several owners all may look, and only admin may change anything or see a part of a key", async () => {
+it("with several owners all may read, and only admin may change settings or see a part of a key", async () => {
   const keys = ["ada", "admin"].map((owner) => ({ owner, key: `${owner}-key` }));
   const shared = await startSessions({
     apiKeys: keys,

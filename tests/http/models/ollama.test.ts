@@ -38,8 +38,8 @@ const inChinese = { "accept-language": "zh-CN" };
 const told = async (path: string, headers = {}): Promise<unknown> =>
   await (await fixture.server.send("GET", path, undefined, headers)).json();
 
-it("the models of a running Ollama can be chosen from the start, and talked to", async () => {
-  // The look at the start is not waited for; this one is.
+it("the models of a running Ollama can be chosen from the start, and used", async () => {
+  // The server does not wait for its check at the start; this request does.
   expect(await json("GET", "/ollama")).toEqual({
     status: "RUNNING",
     version: "0.12.9",
@@ -69,13 +69,13 @@ it("the models of a running Ollama can be chosen from the start, and talked to",
   await say("ollama:tiny:1b");
   expect((await fixture.messages(thread_id)).at(-1)).toMatchObject({ content: "I am small." });
   expect(ollama.chats.at(-1)).toMatchObject({ model: "tiny:1b", options: { num_ctx: 16_384 } });
-  // Another one from the next call on, and what the user says of it goes before what the server says.
+  // Another one from the next call on; the user's settings override the service's.
   await json("PATCH", "/models/ollama:qwen2.5:7b", { context: 12_288 });
   await say("ollama:qwen2.5:7b");
   expect(ollama.chats.at(-1)).toMatchObject({ model: "qwen2.5:7b", options: { num_ctx: 12_288 } });
 });
 
-it("lists what is installed, shows one, what is in memory, and what is good to begin with", async () => {
+it("installed models, one model, loaded models and recommended models are listed", async () => {
   expect(await json("GET", "/ollama/models")).toMatchObject({
     status: "RUNNING",
     models: [
@@ -120,7 +120,7 @@ it("lists what is installed, shows one, what is in memory, and what is good to b
   ]);
 });
 
-it("who follows hears of a model that comes, of the service that goes, and of its return", async () => {
+it("a subscriber receives a new model, the loss of the service, and its return", async () => {
   await json("GET", "/ollama");
   const stream = await fixture.server.send("GET", "/ollama/stream");
   const events = eventsOf(stream)[Symbol.asyncIterator]();
@@ -132,7 +132,7 @@ it("who follows hears of a model that comes, of the service that goes, and of it
   await json("GET", "/ollama/models");
   expect(await next()).toMatchObject({ event: "ollama_models", data: { added: ["new:3b"], removed: [] } });
   await ollama.stop();
-  // Nobody asks how it is: a request to one of its models finds out.
+  // No status request: a request to one of its models detects it.
   const { thread_id } = await fixture.server.client.threads.create();
   const input = { messages: [{ role: "user", content: "Hello?" }] };
   const context = { mode: "reply", model: "ollama:tiny:1b", limits: { agentic_connection_retries: 0 } };
@@ -180,7 +180,7 @@ it("another address is another service from then on, with other models", async (
   }
 });
 
-it("a run that fails says what to do, in the reader's language", async () => {
+it("a failed run says what to do, in the reader's language", async () => {
   const missing = "model 'tiny:1b' not found";
   ollama.answers(() => ({ fault: { kind: "status", status: 404, message: missing } }));
   const fail = async (language: string): Promise<unknown> => {
@@ -204,7 +204,7 @@ it("a run that fails says what to do, in the reader's language", async () => {
   });
 });
 
-it("a test of a model that is not installed says how to get it, in the reader's language", async () => {
+it("a test of a model that is not installed says how to install it, in the reader's language", async () => {
   const path = "/models/ollama:none%3A7b/test";
   const test = async (language: string): Promise<unknown> =>
     await (await fixture.server.send("POST", path, {}, { "accept-language": language })).json();

@@ -29,7 +29,7 @@ const Values = z.looseObject({
 let model: ModelServer;
 beforeAll(async () => {
   model = await startModelServer({ script: [] });
-  // The graph of somebody else asks its model by itself.
+  // A user's own graph that asks its model directly.
   process.env["OPENAI_API_KEY"] = "test-key";
   process.env["OPENAI_BASE_URL"] = model.url;
 });
@@ -47,7 +47,7 @@ async function startWith(ownerLimits: Record<string, UsageLimits>, graphs = "lan
   });
 }
 
-/** What one owner does. */
+/** The requests of one owner. */
 function as(server: TestServer, owner: string) {
   const headers = { "x-api-key": `key-of-${owner}` };
   const send = (method: string, path: string, body?: unknown) => server.send(method, path, body, headers);
@@ -65,8 +65,8 @@ function as(server: TestServer, owner: string) {
   };
 }
 
-describe("what the model calls of an owner use", () => {
-  it("is told over all threads to the owner, to admin of all, and to nobody else; a restart keeps it", async () => {
+describe("the usage of an owner's model calls", () => {
+  it("is shown over all threads to the owner and to admin, and to no other, also after a restart", async () => {
     let server = await startWith({ guest: { tokens_per_day: 10_000, cost_per_month: 1 } });
     try {
       const [guest, ann] = [as(server, "guest"), as(server, "ann")];
@@ -74,7 +74,7 @@ describe("what the model calls of an owner use", () => {
         model.push({ text: "Hello there.", usage: used });
         await owner.say(await owner.thread(), "Hello");
       }
-      // Of the model's price that the server knows: what a run says of it is not believed.
+      // By the price that the server knows: a price of the run is not used.
       const cost = 2 * ((1000 * 2.5 + 100 * 10) / 1e6);
       const sums = { requests: 2, input_tokens: 2000, output_tokens: 200, total_tokens: 2200, cached_tokens: 800 };
       const usage = await guest.usage();
@@ -108,7 +108,7 @@ describe("what the model calls of an owner use", () => {
     }
   });
 
-  it("is told by model and day with failures and times, as JSON and as CSV", async () => {
+  it("is shown by model and day with failures and times, as JSON and as CSV", async () => {
     const server = await startWith({});
     try {
       const [guest, ann] = [as(server, "guest"), as(server, "ann")];
@@ -146,7 +146,7 @@ describe("what the model calls of an owner use", () => {
     }
   });
 
-  it("of a server without keys is nobody's", async () => {
+  it("has no owner on a server without keys", async () => {
     const server = await startTestServer({
       graphs: join(projectFolder, "langgraph.json"),
       model: "openai:gpt-4o",
@@ -166,7 +166,7 @@ describe("what the model calls of an owner use", () => {
 });
 
 describe("a limit of an owner", () => {
-  it("ends the turn before the next model call in any thread, in the user's words, and loses nothing", async () => {
+  it("ends the turn before the next model call in any thread, with a reason, and loses nothing", async () => {
     let server = await startWith({ "*": { tokens_per_day: 1_000 } });
     try {
       const [guest, ann] = [as(server, "guest"), as(server, "ann")];
@@ -200,7 +200,7 @@ describe("a limit of an owner", () => {
     }
   });
 
-  it("fails a run of a graph that asks its model by itself, which goes on when there is room again", async () => {
+  it("fails a run of a graph that asks its model directly, which continues when the limit allows it", async () => {
     let server = await startWith({ guest: { tokens_per_month: 1000 } }, "tests/fixtures/package/kit/langgraph.json");
     try {
       const guest = as(server, "guest");
@@ -234,7 +234,7 @@ describe("a limit of an owner", () => {
   });
 });
 
-it("counts the models that graphs of somebody else ask, however they ask them and are streamed", async () => {
+it("usage includes the models of users' own graphs, however they are called and streamed", async () => {
   const server = await startWith({}, "tests/fixtures/graphs/asking-models.json");
   try {
     const guest = as(server, "guest");
@@ -252,7 +252,7 @@ it("counts the models that graphs of somebody else ask, however they ask them an
   }
 });
 
-it("counts what a model of somebody else's graph is known to cost", async () => {
+it("usage includes the cost of a model in a user's own graph, if its price is known", async () => {
   const counted: unknown[] = [];
   const account = {
     hasLimits: false,
@@ -278,7 +278,7 @@ it("counts what a model of somebody else's graph is known to cost", async () => 
   expect(counted.slice(2)).toEqual(["openai:gpt-4o"]);
 });
 
-describe("the rules of limits", () => {
+describe("the limits of owners", () => {
   it.each([
     ["guest:tokens_per_day=10 cost_per_month=0.5", { guest: { tokens_per_day: 10, cost_per_month: 0.5 } }],
     ["a:cost_per_day=1, *:tokens_per_month=5", { a: { cost_per_day: 1 }, "*": { tokens_per_month: 5 } }],
@@ -300,7 +300,7 @@ describe("the rules of limits", () => {
     );
   });
 
-  it("are the owner's own, or else those of everyone", () => {
+  it("are the owner's own, or else those for everyone", () => {
     const limits = { guest: { cost_per_day: 1 }, "*": { cost_per_day: 2 } };
     expect(["guest", "user:guest", "ann", ""].map((owner) => limitsOf(limits, owner).cost_per_day)).toEqual([
       1, 1, 2, 2,
@@ -308,7 +308,7 @@ describe("the rules of limits", () => {
     expect(limitsOf({ guest: {} }, "constructor")).toEqual({});
   });
 
-  it("go by the calendar in UTC", () => {
+  it("use the calendar in UTC", () => {
     const [winter, spring] = [Date.parse("2026-12-31T23:59:59.999Z"), Date.parse("2028-02-29T00:00:00Z")];
     expect([endOf("day", winter), endOf("month", winter)]).toEqual(Array(2).fill("2027-01-01T00:00:00.000Z"));
     expect([endOf("day", spring), endOf("month", spring)]).toEqual(Array(2).fill("2028-03-01T00:00:00.000Z"));
@@ -321,7 +321,7 @@ describe("the rules of limits", () => {
     [{ tokens_per_day: 100 }, "tokens_per_day"],
     [{ tokens_per_day: 0 }, "tokens_per_day"],
     [{ cost_per_day: 1, cost_per_month: 300 }, "cost_per_day"],
-    // The one that lasts longest says when there is room again.
+    // The longest one says when requests are possible again.
     [{ tokens_per_day: 1, cost_per_month: 3 }, "cost_per_month"],
   ])("find the one that is used up: %j", (limits, name) => {
     const time = Date.parse("2026-03-15T12:00:00Z");

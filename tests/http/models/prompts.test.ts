@@ -41,7 +41,7 @@ const call = async (method: string, path: string, body?: unknown): Promise<[numb
   return [response.status, text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text];
 };
 
-/** Sends one message in the session and gives the system text that the model got. */
+/** Sends one message in the session and returns the system message that the model received. */
 async function systemText(threadId: string): Promise<string> {
   const input = { messages: [{ role: "user", content: "hello there" }] };
   const values = await server.client.runs.wait(threadId, "agent", { input, context: { mode: "free_work" } });
@@ -55,7 +55,7 @@ async function systemText(threadId: string): Promise<string> {
 const session = async (): Promise<string> => (await server.client.threads.create()).thread_id;
 
 describe("/prompts", () => {
-  it("lists the templates, those of a node too, and shows one", async () => {
+  it("lists the templates, also those of nodes, and shows one", async () => {
     const [status, list] = await call("GET", "/prompts");
     expect(status).toBe(200);
     expect(list).toContainEqual(
@@ -86,7 +86,7 @@ describe("/prompts", () => {
     ]);
   });
 
-  it("overrides a text for the next turn of a session that is under way, and resets it", async () => {
+  it("overrides a text for the next turn of a session, and resets it", async () => {
     const threadId = await session();
     const before = await systemText(threadId);
     expect(await call("PUT", "/prompts/free_work", { content: "Work like a mill." })).toMatchObject([
@@ -95,7 +95,7 @@ describe("/prompts", () => {
     ]);
     const after = await systemText(threadId);
     expect(after).toContain("\n\n---\n\nWork like a mill.");
-    // The identity before it is the same, for the provider's cache.
+    // The identity before it is unchanged, for the provider's cache.
     expect(after.split("\n\n---\n\n")[0]).toBe(before.split("\n\n---\n\n")[0]);
     expect(await call("DELETE", "/prompts/free_work")).toMatchObject([200, { source: "builtin" }]);
     expect(await systemText(threadId)).toBe(before);
@@ -128,7 +128,7 @@ describe("/prompts", () => {
     expect(await readdir(server.config.dataDir)).not.toContain("prompts");
   });
 
-  it("validates with unknown and missing variables, and shows what it would look like", async () => {
+  it("validates unknown and missing variables, and returns a preview", async () => {
     const content = 'Over: {reason} {oops} {"json": 1}';
     expect(await call("POST", "/prompts/closing_note/validate", { content, variables: { reason: "time" } })).toEqual([
       200,
@@ -145,7 +145,7 @@ describe("/prompts", () => {
     ]);
   });
 
-  it("fills a text with what it was filled with in a thread", async () => {
+  it("fills a text with the variables of a thread", async () => {
     const threadId = await session();
     const body = { content: "Say one of {keywords}.", thread_id: threadId };
     expect(await call("POST", "/prompts/confirmation/validate", body)).toMatchObject([200, { values: null }]);
@@ -162,7 +162,7 @@ describe("/prompts", () => {
     expect((await call("POST", "/prompts/confirmation/validate", elsewhere))[0]).toBe(404);
   });
 
-  it("goes on with the built-in texts when files are broken, and says so", async () => {
+  it("uses the built-in texts when files are invalid, and says so", async () => {
     await mkdir(join(overrides(), "free_work.txt"), { recursive: true });
     await writeFile(join(overrides(), "confirmation.txt"), new Uint8Array([0xff, 0x00]));
     await writeFile(join(overrides(), "identity.json"), "{broken");
@@ -177,7 +177,7 @@ describe("/prompts", () => {
     expect(await call("POST", "/prompts/reload")).toEqual([200, { reloaded: expect.any(Number) }]);
   });
 
-  it("says that a text cannot be written, and goes on", async () => {
+  it("reports that a text cannot be written, and goes on", async () => {
     await writeFile(overrides(), "a file where the folder should be");
     const [status, text] = await call("PUT", "/prompts/free_work", { content: "x" });
     expect(status).toBe(500);
@@ -187,7 +187,7 @@ describe("/prompts", () => {
 });
 
 describe("/identity", () => {
-  it("is changed for the next turn, by the API and by its file, and reset", async () => {
+  it("is changed for the next turn, by the API and by its file, and can be reset", async () => {
     const threadId = await session();
     expect(await call("GET", "/identity")).toMatchObject([200, { source: "builtin", metadata: { is_custom: false } }]);
     const change = { content: "You are Ada of {project_name}. {user_preferences}", name: "Ada" };
@@ -206,7 +206,7 @@ describe("/identity", () => {
     });
   });
 
-  it("lists the profiles, and fills an identity as in a thread with variables that it has not used", async () => {
+  it("lists the profiles, and fills an identity with a thread's variables, also those it has not used", async () => {
     const [, profiles] = await call("GET", "/identity/profiles");
     expect(profiles).toContainEqual(expect.objectContaining({ profile: "agentic", source: "builtin" }));
     const threadId = await session();
@@ -217,7 +217,7 @@ describe("/identity", () => {
       200,
       { text: "You work in workspace on .", values: { project_name: "workspace", today: expect.any(String) } },
     ]);
-    // What the profile does not know is not told.
+    // Variables that the profile does not know are left out.
     expect((await call("POST", "/identity/validate", body))[1]).not.toHaveProperty("values.home");
   });
 
@@ -236,7 +236,7 @@ describe("/identity", () => {
 });
 
 describe("with several owners", () => {
-  it("lets all read, and only admin change, what they share", async () => {
+  it("lets all owners read, and only admin change, the shared texts", async () => {
     const keys = [
       { owner: "ada", key: "ada-key" },
       { owner: "admin", key: "admin-key" },
@@ -266,7 +266,7 @@ describe("with several owners", () => {
     }
   });
 
-  it("lets the only owner there is change them", async () => {
+  it("lets the only owner change them", async () => {
     const alone = await startTestServer({ apiKeys: [{ owner: "ada", key: "ada-key" }] });
     try {
       const response = await alone.send("PUT", "/identity", { content: "Serve." }, { "x-api-key": "ada-key" });

@@ -10,7 +10,7 @@ afterAll(() => fixture.close());
 
 const sealed = /gAAAAABo-\w+/gu;
 
-it("thoughts that only the vendor can read go back to the vendor, and to no client", async () => {
+it("encrypted reasoning is sent back to the vendor, and to no client", async () => {
   const { client } = fixture.server;
   const { thread_id } = await client.threads.create();
   fixture.model.push({ wire: wire("openai-sealed.sse") }, { text: "Both are missing." });

@@ -22,7 +22,7 @@ afterEach(async () => {
   fixture = undefined;
 });
 
-/** A server that has been started with this environment, as far as settings tell of it. */
+/** A server with this environment, as far as settings show it. */
 async function start(env: Record<string, string> = {}, more: Partial<Config> = {}): Promise<SessionFixture> {
   const { given, toolRate } = loadConfig(env);
   fixture = await startSessions({ given, toolRate, ...more });
@@ -34,7 +34,7 @@ async function settingsOf(server: SessionFixture): Promise<Record<string, object
   return Object.fromEntries(settings.map(({ name, ...rest }) => [name, rest]));
 }
 
-it("shows every variable with its value, where it comes from and what changes it, and no secret", async () => {
+it("every variable is shown with its value, its source and where it can be changed, and without secrets", async () => {
   const secret = "a-very-long-secret-of-bing-7f3a";
   const server = await start({
     MILLRACE_TOOL_RATE: "5",
@@ -56,7 +56,7 @@ it("shows every variable with its value, where it comes from and what changes it
   expect(JSON.stringify(settings)).not.toMatch(/very-long|short-secret|pass-word/u);
 });
 
-it("shows what was said of models and keys where that is changed", async () => {
+it("settings that were changed by the routes of models and keys are shown", async () => {
   const server = await start();
   await server.json("PUT", "/providers/openai/key", { key: "sk-a-long-key-of-openai-9b1c" });
   await server.json("PUT", "/models/roles", { main: "openai:scripted-too" });
@@ -66,7 +66,7 @@ it("shows what was said of models and keys where that is changed", async () => {
   });
 });
 
-it("a change counts from the next turn on, is kept over a restart, and can be taken back", async () => {
+it("a change applies from the next turn on, is kept over a restart, and can be reset", async () => {
   const server = await start();
   const deletion = { name: "update_file", arguments: { path: "notes.md", content: "new" } };
   const isAsked = async (): Promise<boolean> => {
@@ -121,7 +121,7 @@ it.each([
   expect(await settingsOf(server)).toMatchObject({ MILLRACE_CONFIRM_TASKS: { source: "default" } });
 });
 
-it("is for who administers the server alone", async () => {
+it("only administrators may read and change settings", async () => {
   const server = await start(
     {},
     {

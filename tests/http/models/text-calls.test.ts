@@ -6,7 +6,7 @@ import { startModelServer, wireText, type ModelServer, type ModelStep } from "@m
 import { projectFolder } from "../../support/source-files.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** A model that is known to have no calls of its own, on the scripted server. */
+/** A model without native tool calls, on the scripted server. */
 const textModel = "ollama:deepseek-coder:6.7b";
 const Message = z.looseObject({
   type: z.string(),
@@ -44,13 +44,13 @@ const call = (name: string, args: Record<string, string>): string =>
     "</invoke>",
     "</tool_use>",
   ].join("\n");
-/** A reply that arrives three characters at a time, to a prompt that was read whole. */
+/** A reply that arrives three characters at a time, with the usage of the whole prompt. */
 const says = (text: string): ModelStep => ({
   chunks: text.match(/[^]{1,3}/gu) ?? [],
   usage: { input: 9000, output: 9 },
 });
 
-/** Says something and gives what the stream told of the model's messages: their words and their thoughts. */
+/** Sends a message and returns the streamed text and reasoning of the model. */
 async function hear(threadId: string, words: string): Promise<{ text: string; reasoning: string }> {
   const heard = { text: "", reasoning: "" };
   const input = { messages: [{ role: "user", content: words }] };
@@ -79,7 +79,7 @@ const sent = (index: number, at: number): string =>
   wireText(model.requests[index]?.messages.at(at) ?? { role: "none" });
 
 describe("a model that writes its calls as text", () => {
-  it("works with approval like any other, and nobody hears a tag", async () => {
+  it("works with approval like any other, and no tag is streamed", async () => {
     await start(
       says(`<thinking>Which one?</thinking>I delete it.\n\n${call("delete_file", { path: "old.txt" })}`),
       says("It is gone."),
@@ -116,7 +116,7 @@ describe("a model that writes its calls as text", () => {
     model.assertFinished();
   });
 
-  it("is told what is wrong with a broken call, and writes it again (XML-11)", async () => {
+  it("gets an error for an invalid call, and writes it again (XML-11)", async () => {
     await start(
       says('Here: <tool_use><invoke name="create_file">new.txt</invoke></tool_use>'),
       says(call("create_file", { path: "new.txt", content: "<b>\n1 & 2\n</b>" })),
@@ -131,7 +131,7 @@ describe("a model that writes its calls as text", () => {
     model.assertFinished();
   });
 
-  it("has several calls of one reply run one after the other (XML-10)", async () => {
+  it("has several calls of one reply executed one after the other (XML-10)", async () => {
     const content = (text: string): Record<string, string> => ({ path: "log.txt", content: text });
     await start(
       says(`${call("create_file", content("one"))}\n${call("read_file", { path: "log.txt" })}`),

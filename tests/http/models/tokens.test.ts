@@ -13,7 +13,7 @@ afterAll(() => sessions.close());
 const count = (body: object): Promise<[number, unknown]> => sessions.ask("POST", "/tokens/count", body);
 
 describe("POST /tokens/count", () => {
-  it("counts a text, and says what it leaves of the model's window", async () => {
+  it("counts a text, and returns what is left of the model's window", async () => {
     expect(await count({ text: "hello world", model: "openai:gpt-4o" })).toEqual([
       200,
       {
@@ -25,7 +25,7 @@ describe("POST /tokens/count", () => {
     ]);
   });
 
-  it("counts messages with what each costs beside its words", async () => {
+  it("counts messages, with the overhead of each", async () => {
     const messages = [
       { role: "system", content: "hello world" },
       { role: "user", content: "hello world" },
@@ -33,7 +33,7 @@ describe("POST /tokens/count", () => {
     expect(await count({ messages })).toEqual([200, expect.objectContaining({ tokens: 2 + 11 + 2 + 7 })]);
   });
 
-  it("counts an image by its size, and knows the usual limits of a model that it does not know", async () => {
+  it("counts an image by its size, and uses default limits for an unknown model", async () => {
     const image = { width: 1024, height: 512 };
     expect(await count({ image, model: "openai:none" })).toEqual([
       200,
@@ -53,7 +53,7 @@ describe("POST /tokens/count", () => {
     },
   );
 
-  it("says where in the list a message is that cannot be read", async () => {
+  it("names the position of a message that is invalid", async () => {
     const messages = [
       { role: "user", content: "hello" },
       { role: "user" },
@@ -67,8 +67,8 @@ describe("POST /tokens/count", () => {
     expect([status, JSON.parse(String(text))]).toMatchObject([400, { error: { name: "ZodError", issues } }]);
   });
 
-  it("lets others be served while it reads ten thousand messages", async () => {
-    // Nothing of the services is asked before the messages are read, and the last of these cannot be.
+  it("serves other requests while it reads ten thousand messages", async () => {
+    // The messages are read before the services are used, and the last message is invalid.
     const routes = tokenRoutes({} as SharedProductServices);
     const good = Array.from({ length: 9_999 }, () => ({ role: "user", content: "hello" }));
     const body = JSON.stringify({ messages: [...good, { role: "user" }] });

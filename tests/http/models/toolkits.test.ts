@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** What of an answer these tests read. */
+/** The fields of an answer that these tests read. */
 interface Listed {
   name: string;
   title: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 describe("the toolkits of a server", () => {
-  it("are listed with what they bring, and whether they are switched on", async () => {
+  it("are listed with their parts, and whether they are enabled", async () => {
     const listed = (await (await server.send("GET", "/toolkits")).json()) as Listed[];
     const byName = new Map(listed.map((one) => [one.name, one]));
     expect(byName.get("files")).toMatchObject({ title: "Files", is_enabled: true, is_always: false });
@@ -29,13 +29,13 @@ describe("the toolkits of a server", () => {
     expect(((await chinese.json()) as Listed[]).find(({ name }) => name === "files")?.title).toBe("文件");
   });
 
-  it("decide which tools there are, and each tool tells whose it is", async () => {
+  it("determine the tools, and each tool names its toolkit", async () => {
     const listed = (await (await server.send("GET", "/tools")).json()) as { name: string; toolkit: string | null }[];
     expect(new Set(listed.map(({ toolkit }) => toolkit))).toEqual(new Set(["files", "conversation"]));
     expect(listed.find(({ name }) => name === "read_file")?.toolkit).toBe("files");
   });
 
-  it("decide which tools run by hand", async () => {
+  it("determine the tools that can be run by hand", async () => {
     const thread = (await server.client.threads.create()).thread_id;
     const answer = await server.send("POST", `/threads/${thread}/tools/web_fetch/run`, {
       args: { url: "https://example.com" },

@@ -17,7 +17,7 @@ const exists = (path: string): Promise<boolean> =>
 const newThread = async (): Promise<string> => (await server.client.threads.create()).thread_id;
 const run = (threadId: string, tool: string, body: object, headers: Record<string, string> = {}) =>
   server.send("POST", `/threads/${threadId}/tools/${tool}/run`, body, headers);
-/** What of an answer these tests read. */
+/** The fields of an answer that these tests read. */
 interface Ran {
   call_id: string;
   message_ids: string[];
@@ -30,14 +30,14 @@ interface Message {
   tool_calls?: { id: string; name: string; args: object }[];
   tool_call_id?: string;
 }
-// Each test says what it asks for, and looks at it.
+// Each test checks the shape.
 const ran = async (answer: Response): Promise<Ran> => (await answer.json()) as Ran;
 const messagesOf = async (threadId: string): Promise<Message[]> =>
   (await server.client.threads.getState<{ messages?: Message[] }>(threadId)).values.messages ?? [];
 const logOf = async (threadId: string): Promise<{ total: number; calls: object[] }> =>
   (await (await server.send("GET", `/threads/${threadId}/tool-log`)).json()) as { total: number; calls: object[] };
 
-/** What the server has logged of calls: level, tool and message. */
+/** The server's log of calls: level, tool and message. */
 const logged: unknown[][] = [];
 const Line = z.looseObject({ level: z.number(), msg: z.string(), tool: z.string().optional() });
 const logger = createLogger("debug", {
@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 describe("the list of tools", () => {
-  it("says of every tool what it takes, when a person is asked, and how its calls went", async () => {
+  it("has each tool's input, when it needs approval, and the results of its calls", async () => {
     const thread = await newThread();
     await run(thread, "create_folder", { args: { path: "count-me" } });
     await run(thread, "read_file", { args: { path: "not-there.txt" } });
@@ -61,7 +61,7 @@ describe("the list of tools", () => {
     expect(listed.map(({ name }) => name)).toEqual(
       enabledToolkits().flatMap((toolkit) => toolkit.tools.map((tool) => tool.name)),
     );
-    // Commands of the machine are there only where the operator has named them.
+    // Commands of the machine exist only if the operator has named them.
     expect(listed.map(({ name }) => name)).not.toContain("execute_command");
     expect(listed.find(({ name }) => name === "delete_file")).toMatchObject({
       effect: "reconcilable",
@@ -85,7 +85,7 @@ describe("the list of tools", () => {
 });
 
 describe("a tool that is run by hand", () => {
-  it("has its effect once, with the way back, and the next turn sees it", async () => {
+  it("has its effect once, can be undone, and is visible to the next turn", async () => {
     const thread = await newThread();
     const answer = await run(thread, "create_file", { args: { path: "notes.md", content: "hello" } });
     expect(answer.status).toBe(200);
@@ -118,7 +118,7 @@ describe("a tool that is run by hand", () => {
     expect(await exists("notes.md")).toBe(false);
   });
 
-  it("gives the result of a failure as any other, and begins nothing with wrong arguments", async () => {
+  it("returns a failure as a result, and starts nothing with invalid arguments", async () => {
     const thread = await newThread();
     const missing = await ran(await run(thread, "read_file", { args: { path: "not-there.txt" } }));
     expect(missing.result).toMatchObject({ success: false, errorType: "not_found" });
@@ -128,7 +128,7 @@ describe("a tool that is run by hand", () => {
     expect((await logOf(thread)).total).toBe(1);
   });
 
-  it("is asked about first where a rule wants it, and the yes counts for exactly what was shown", async () => {
+  it("needs approval if a rule says so, and the approval applies to exactly the call that was shown", async () => {
     const thread = await newThread();
     await mkdir(place("old"));
     await writeFile(place("old/a.txt"), "a");
@@ -152,7 +152,7 @@ describe("a tool that is run by hand", () => {
     expect(await exists("old")).toBe(false);
   });
 
-  it("has one effect under one key, and the same answer twice", async () => {
+  it("has one effect for one key, and the same answer twice", async () => {
     const thread = await newThread();
     const call = { args: { path: "only-once" } };
     const headers = { "idempotency-key": "a key" };
@@ -167,7 +167,7 @@ describe("a tool that is run by hand", () => {
     expect(elsewhere.call_id).not.toBe(first.call_id);
   });
 
-  it("keeps every one of several at once in the history", async () => {
+  it("keeps each of several concurrent calls in the history", async () => {
     const thread = await newThread();
     const answers = await Promise.all(
       ["a", "b", "c"].map(async (title) => ran(await run(thread, "create_folder", { args: { path: title } }))),
@@ -176,7 +176,7 @@ describe("a tool that is run by hand", () => {
     expect(ids.toSorted()).toEqual(answers.flatMap(({ message_ids }) => message_ids).toSorted());
   });
 
-  it("is refused while a question waits, without any effect", async () => {
+  it("is refused while a question is open, without any effect", async () => {
     const thread = await newThread();
     await mkdir(place("full"), { recursive: true });
     await writeFile(place("full/a.txt"), "1");
@@ -189,7 +189,7 @@ describe("a tool that is run by hand", () => {
     expect(await refused.text()).toContain("question");
   });
 
-  it("is not there for an unknown tool or thread", async () => {
+  it("is 404 for an unknown tool or thread", async () => {
     const unknown = await run(await newThread(), "fly", {});
     expect(unknown.status).toBe(404);
     expect(await unknown.text()).toContain("read_file");
@@ -197,8 +197,8 @@ describe("a tool that is run by hand", () => {
   });
 });
 
-describe("a tool that fails by hand", () => {
-  it("says what its failure means to who asks in Chinese, and nothing more to others", async () => {
+describe("a failed tool that was run by hand", () => {
+  it("has an explanation for users in Chinese, and none for others", async () => {
     const gone = { path: "not-there.txt" };
     const thread = await newThread();
     const told = async (headers: Record<string, string>): Promise<unknown> =>
@@ -210,7 +210,7 @@ describe("a tool that fails by hand", () => {
   });
 });
 
-describe("a tool that is looked at first", () => {
+describe("the preview of a tool", () => {
   interface Preview {
     kind: string;
     summary: string;
@@ -224,13 +224,13 @@ describe("a tool that is looked at first", () => {
     const path = `/threads/${await newThread()}/tools/${tool}/preview`;
     const answer = await server.send("POST", path, { args }, { "accept-language": language });
     expect(answer.status).toBe(200);
-    // Each test says what it asks for, and looks at it.
+    // Each test checks the shape.
     return (await answer.json()) as Preview;
   };
   const changed = ({ diff }: Preview): string[] =>
     (diff?.lines ?? []).filter(({ kind }) => kind !== "same").map(({ kind, text }) => `${kind} ${text}`);
 
-  it("says what it would do to a file, line by line, and does nothing", async () => {
+  it("shows the change of a file, line by line, and does nothing", async () => {
     await writeFile(place("looked-at.txt"), "one\ntwo\nthree\n");
     const edits = [{ old_string: "two", new_string: "2" }];
     const edited = await previewOf("edit_file", { path: "looked-at.txt", edits });
@@ -260,7 +260,7 @@ describe("a tool that is looked at first", () => {
     expect(await exists("new")).toBe(false);
   });
 
-  it("has the hash that a run with a yes takes, and the question in the language of the client", async () => {
+  it("has the hash that a run with approval needs, and the question in the client's language", async () => {
     await writeFile(place("unwanted.txt"), "a\nb\n");
     const looked = await previewOf("delete_file", { path: "unwanted.txt" }, "zh");
     expect(looked).toMatchObject({ kind: "delete", asks: true, question: "要删除文件 unwanted.txt 吗？" });
@@ -270,7 +270,7 @@ describe("a tool that is looked at first", () => {
     expect(await exists("unwanted.txt")).toBe(false);
   });
 
-  it("is one for wrong arguments and unknown tools and threads an error", async () => {
+  it("is an error for invalid arguments, unknown tools and unknown threads", async () => {
     const thread = await newThread();
     const look = (id: string, tool: string, args: object) =>
       server.send("POST", `/threads/${id}/tools/${tool}/preview`, { args });
@@ -286,7 +286,7 @@ describe("a tool that is looked at first", () => {
 });
 
 describe("with keys", () => {
-  it("nobody runs a tool in another's thread, and only who sees everything sees the statistics", async () => {
+  it("no owner runs a tool in another's thread, and only owners who see everything see the statistics", async () => {
     const apiKeys = [
       { owner: "ann", key: "key-of-ann" },
       { owner: "bob", key: "key-of-bob" },
@@ -308,7 +308,7 @@ describe("with keys", () => {
 });
 
 describe("without hooks", () => {
-  it("tools run as ever, and nobody counts them", async () => {
+  it("tools run as usual, and are not counted", async () => {
     const quiet = await startTestServer({ graphs: join(projectFolder, "langgraph.json"), toolHooks: false });
     try {
       const thread = (await quiet.client.threads.create()).thread_id;
@@ -323,7 +323,7 @@ describe("without hooks", () => {
 });
 
 describe("the last calls of a tool", () => {
-  it("are those of all threads, newest first, with what came of them", async () => {
+  it("are those of all threads, newest first, with their results", async () => {
     const [one, other] = [await newThread(), await newThread()];
     await run(one, "create_folder", { args: { path: "last/a" } });
     await run(other, "create_folder", { args: { path: "last/b" } });
