@@ -8,7 +8,7 @@ import {
   type Piece,
 } from "@millrace/engine/http/protocol/events/content-blocks";
 
-/** The events of a message that consists of these pieces. */
+/** The events of a message with these chunks. */
 function told(pieces: readonly Piece[]): BlockData[] {
   const blocks = createBlocks();
   return [...pieces.flatMap((piece) => blocks.add(piece)), ...blocks.close()];
@@ -17,7 +17,7 @@ function told(pieces: readonly Piece[]): BlockData[] {
 const finished = (events: BlockData[]): unknown[] =>
   events.filter(({ event }) => event === "content-block-finish").map(({ content }) => content);
 
-describe("the pieces of a message", () => {
+describe("the chunks of a message", () => {
   const call = { id: "c", name: "look", args: { at: 1 } };
   it.each([
     ["plain text", new AIMessageChunk({ content: "hi" }), [{ kind: "text", text: "hi" }]],
@@ -64,8 +64,8 @@ describe("the pieces of a message", () => {
   });
 });
 
-describe("blocks", () => {
-  it("end with what was said, calls with their arguments", () => {
+describe("content blocks", () => {
+  it("end with the whole text, and tool calls with their arguments", () => {
     const events = told([
       { kind: "reasoning", text: "hm" },
       { kind: "text", text: "a" },
@@ -84,14 +84,14 @@ describe("blocks", () => {
     ]);
   });
 
-  it("keep calls apart that come under one place, by their ids", () => {
+  it("keep calls with the same index apart by their ids", () => {
     const chunks = [
       { index: 0, id: "a", name: "one", args: '{"n":' },
       { index: 0, args: "1}" },
       { index: 0, id: "b", name: "two", args: '{"n":' },
       { index: 0, id: "b", args: "2" },
       { index: 0, id: "", args: "}" },
-      // Some say no place at all.
+      // Some vendors send no index.
       { id: "c", name: "three", args: "{}" },
       { id: "d", name: "four", args: "{}" },
     ];
@@ -104,7 +104,7 @@ describe("blocks", () => {
     ]);
   });
 
-  it("learn the id and the name of a call that come after its beginning", () => {
+  it("get the id and the name of a call that arrive after its first chunk", () => {
     const events = told([
       { kind: "call", call: 0, args: "" },
       { kind: "call", call: 0, id: "a", name: "one", args: "{}" },
@@ -112,7 +112,7 @@ describe("blocks", () => {
     expect(finished(events)).toEqual([{ type: "tool_call", id: "a", name: "one", args: {} }]);
   });
 
-  it("tell long arguments as a whole, and not once per token", () => {
+  it("send long arguments in batches, not one event per token", () => {
     const length = 20_000;
     const pieces = Array.from({ length }, (_, at): Piece => {
       return {
@@ -132,7 +132,7 @@ describe("blocks", () => {
     ]);
   });
 
-  it("of a call that goes on after another has begun end again, with all of it", () => {
+  it("of a call that continues after another has begun end again, with the whole call", () => {
     const events = told([
       { kind: "call", call: 0, id: "a", name: "one", args: '{"n":' },
       { kind: "call", call: 1, id: "b", name: "two", args: "{}" },
@@ -147,7 +147,7 @@ describe("blocks", () => {
     fc.record({ kind: fc.constant("other"), block: fc.record({ type: fc.constant("image"), url: fc.webUrl() }) }),
   );
 
-  it("follow each other, say everything, and end what they begin, whatever comes", () => {
+  it("follow each other, lose nothing, and each end once, for random chunks", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const events = told(pieces);

@@ -36,7 +36,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 
 const hello = { value: 1, messages: [{ role: "user", content: "Hi", id: "hi" }] };
 
-/** Everything that a reader hears of a thread to which this is done, to the end of a last run; and what commands answered. */
+/** All events of a thread while this is done to it, to the end of a last run; and the commands' answers. */
 async function history(threadId: string, deeds: readonly Deed[], atOnce: boolean) {
   const gate = crypto.randomUUID();
   const reader = await openRecord(server, threadId);
@@ -62,8 +62,8 @@ async function history(threadId: string, deeds: readonly Deed[], atOnce: boolean
   return { events, answers, runs: [...runs, last], last, seenBefore: begin };
 }
 
-describe("the record of a thread, whatever is queued and stopped meanwhile", () => {
-  it("has places that grow, ends each run once, and loses and doubles nothing for who comes back at any place", async () => {
+describe("the events of a thread, with queued and stopped runs", () => {
+  it("have rising seqs, end each run once, and are complete and unique after a reconnect at any seq", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(deed, { minLength: 1, maxLength: 6 }), fc.boolean(), async (deeds, atOnce) => {
         const threadId = crypto.randomUUID();
@@ -72,7 +72,7 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
         expect(events.filter(isEnd).map(runOf).toSorted()).toEqual(runs.toSorted());
         for (const { meta } of answers) {
           for (const { seq } of seenBefore) expect(seq).toBeLessThanOrEqual(meta.applied_through_seq);
-          // The last run was begun after all of them.
+          // The last run was started after all of them.
           expect(seqs(events.filter((event) => runOf(event) === last))[0]).toBeGreaterThan(meta.applied_through_seq);
         }
         const ends = events.flatMap((event, at) => (isEnd(event) ? [at, at - 1] : []));
@@ -87,7 +87,7 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
     );
   }, 60_000);
 
-  it("tells the end of a run that was stopped in the queue while another one works, at its time", async () => {
+  it("contain the end of a run that was stopped in the queue, at that time, while another run works", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
     const early = await openRecord(server, threadId);
@@ -95,7 +95,7 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
     const begin = await early.until(({ method }) => method === "custom");
     const queued = await start(threadId, "counter", { value: 1 });
     await stop(threadId, queued);
-    // Who comes back now had nothing of the stopped one, and still has the one that works to hear.
+    // A subscriber that reconnects here has no event of the stopped run, and still receives those of the running one.
     const back = await openRecord(server, threadId, { since: begin.at(-1)?.seq });
     const late = await openRecord(server, threadId);
     openGate(gate);
@@ -106,7 +106,7 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
     await Promise.all([early.leave(), back.leave(), late.leave()]);
   });
 
-  it("tells who names no place the newest run, and those that it waited for", async () => {
+  it("begin with the newest run, and the runs it was queued behind, for a subscriber without a seq", async () => {
     const threadId = crypto.randomUUID();
     const gates = [crypto.randomUUID(), crypto.randomUUID()];
     const early = await openRecord(server, threadId);
@@ -126,7 +126,7 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
     await Promise.all([early.leave(), late.leave()]);
   });
 
-  it("takes a run that was to begin later for one of the time when it was stopped", async () => {
+  it("order a delayed run by the time when it was stopped", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
     await server.client.threads.create({ threadId });
@@ -141,7 +141,7 @@ describe("the record of a thread, whatever is queued and stopped meanwhile", () 
     await Promise.all([reader.leave(), back.leave()]);
   });
 
-  it("gives a run that is rolled back an end for those who listen, and nothing to those who come back", async () => {
+  it("contain the end of a rolled back run for current subscribers, and nothing of it after a reconnect", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
     const reader = await openRecord(server, threadId);

@@ -47,7 +47,7 @@ function threadOf({ url }: TestServer, assistantId: string, transport: Transport
   return client.threads.stream(threadId, {
     assistantId,
     ...(transport === "websocket"
-      ? // The SDK wants the browser's WebSocket; that of `ws` speaks the same.
+      ? // The SDK needs the browser's WebSocket; that of `ws` has the same interface.
         { transport, webSocketFactory: (address) => new WebSocket(address) as unknown as globalThis.WebSocket }
       : { transport }),
   });
@@ -60,7 +60,7 @@ interface Said {
 }
 
 describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
-  it("gives the state after each step, and at last the whole", async () => {
+  it("returns the state after each step, and at the end the final state", async () => {
     const thread = threadOf(others, "counter", transport);
     const { values } = thread;
     await thread.run.start({ input: { value: 1 } });
@@ -105,7 +105,7 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
     await thread.close();
   });
 
-  it("finds the graphs inside", async () => {
+  it("finds subgraphs", async () => {
     const thread = threadOf(others, "nested", transport);
     const { subgraphs } = thread;
     await thread.run.start({ input: asks("Hi") });
@@ -118,7 +118,7 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
     await thread.close();
   });
 
-  it("is told that a run failed", async () => {
+  it("throws the error of a failed run", async () => {
     const thread = threadOf(others, "failing", transport);
     const lifecycle = await thread.subscribe(["lifecycle"]);
     await thread.run.start({ input: { value: 1 } });
@@ -156,7 +156,7 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
     await thread.close();
   });
 
-  it("streams the words of the workflow as those of its node, thoughts apart", async () => {
+  it("streams the text of the workflow under its node, and reasoning separately", async () => {
     const thread = threadOf(workflow, "agent", transport);
     const { messages } = thread;
     await thread.run.start({ input: asks("Hello"), context: { mode: "free_work" } } as never);
@@ -171,7 +171,7 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
   });
 });
 
-/** A network of which the streams can be cut; it takes no new ones until it is mended. */
+/** A network whose streams can be cut; it accepts no new ones until it is restored. */
 function createNetwork() {
   const streams = new Set<AbortController>();
   let isUp = Promise.resolve();
@@ -184,7 +184,7 @@ function createNetwork() {
       streams.add(cut);
       return await fetch(address, { ...init, signal: AbortSignal.any([cut.signal, init?.signal ?? cut.signal]) });
     },
-    /** Gives what mends it. */
+    /** Returns a function that restores the network. */
     cut: (): (() => void) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       isUp = promise;
@@ -196,11 +196,11 @@ function createNetwork() {
 }
 
 describe("the SDK's StreamController", () => {
-  it("hears the end of its run also where the next one has begun while it was away", async () => {
+  it("receives the end of its run also when the next one started during a disconnect", async () => {
     const client = new Client({ apiUrl: others.url });
     const network = createNetwork();
     const controller = new StreamController<{ gate: string; passed: boolean }>({
-      // The client of any state is that of this one.
+      // The client of any state type is that of this one.
       client: client as Client<{ gate: string; passed: boolean }>,
       assistantId: "gated",
       queue: "server",
@@ -228,10 +228,10 @@ describe("the SDK's StreamController", () => {
     release();
   });
 
-  it("keeps what is sent meanwhile in the server's queue, and cancels it there", async () => {
+  it("keeps a message sent during a run in the server's queue, and cancels it there", async () => {
     const client = new Client({ apiUrl: others.url });
     const controller = new StreamController<{ gate: string; passed: boolean }>({
-      // The client of any state is that of this one.
+      // The client of any state type is that of this one.
       client: client as Client<{ gate: string; passed: boolean }>,
       assistantId: "gated",
       queue: "server",

@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const start = async (changes: Partial<Config> = {}): Promise<TestServer> => (server = await startTestServer(changes));
 
-/** A socket, with everything that came in its order. */
+/** A socket, with all its messages in order. */
 async function connect(url: string, threadId: string, headers: Record<string, string> = {}) {
   const address = `${url.replace("http", "ws")}/threads/${threadId}/stream/events`;
   const socket = new WebSocket(address, { headers });
@@ -25,7 +25,7 @@ async function connect(url: string, threadId: string, headers: Record<string, st
   const came: (WireEvent | WireAnswer)[] = [];
   const waiting = new Set<() => void>();
   socket.on("message", (data: Buffer) => {
-    // The server sends answers and events only.
+    // The server sends only answers and events.
     came.push(JSON.parse(data.toString()) as WireEvent | WireAnswer);
     for (const wake of waiting) wake();
   });
@@ -63,7 +63,7 @@ async function connect(url: string, threadId: string, headers: Record<string, st
   };
 }
 
-/** How a connection ends that is not kept. */
+/** How a refused connection ends. */
 async function refusal(url: string, threadId: string, headers: Record<string, string>): Promise<unknown> {
   const socket = new WebSocket(`${url.replace("http", "ws")}/threads/${threadId}/stream/events`, { headers });
   sockets.push(socket);
@@ -74,8 +74,8 @@ async function refusal(url: string, threadId: string, headers: Record<string, st
   return promise;
 }
 
-describe("a socket of the protocol", () => {
-  it("takes commands and gives answers and events, over all runs of the thread", async () => {
+describe("a WebSocket of the protocol", () => {
+  it("takes commands and returns answers and events, over all runs of the thread", async () => {
     const { url } = await start();
     const client = await connect(url, crypto.randomUUID());
     const subscribed = await client.send("subscription.subscribe", { channels: ["lifecycle", "values"] });
@@ -95,7 +95,7 @@ describe("a socket of the protocol", () => {
     expect(client.events().map(({ method }) => method)).toEqual([...ofOne, ...ofOne]);
   });
 
-  it("leaves out a key that would set a prototype, as a body does", async () => {
+  it("drops a key that would set a prototype, as in a body", async () => {
     const { url, client } = await start();
     const threadId = crypto.randomUUID();
     const socket = await connect(url, threadId);
@@ -106,7 +106,7 @@ describe("a socket of the protocol", () => {
     expect(await state.text()).toContain('"context":{"poisoned":{"tone":"calm"}}');
   });
 
-  it("answers a subscribe before the events that it replays, and says how many they are", async () => {
+  it("answers a subscribe before the events that it replays, with their number", async () => {
     const running = await start();
     const threadId = crypto.randomUUID();
     const client = await connect(running.url, threadId);
@@ -123,7 +123,7 @@ describe("a socket of the protocol", () => {
     await record.leave();
   });
 
-  it("replays what a run in the middle has told, then goes on", async () => {
+  it("replays the events of an active run, then goes on", async () => {
     const { url } = await start();
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
@@ -137,7 +137,7 @@ describe("a socket of the protocol", () => {
     await client.ends(1);
   });
 
-  it("waits for a reader that takes nothing, and the run does not", async () => {
+  it("applies backpressure to a slow reader, while the run goes on", async () => {
     const running = await start();
     const threadId = crypto.randomUUID();
     const count = 1000;
@@ -157,7 +157,7 @@ describe("a socket of the protocol", () => {
     );
   });
 
-  it("tells the end of a run after all that its other subscriptions have to tell of it", async () => {
+  it("sends the end of a run after the run's events of all its subscriptions", async () => {
     const running = await start();
     const threadId = crypto.randomUUID();
     const count = 1000;
@@ -175,7 +175,7 @@ describe("a socket of the protocol", () => {
     expect(late.events().findIndex(isEnd)).toBe(late.events().length - 1);
   });
 
-  it("tells nothing more of what is unsubscribed, and refuses what it does not know", async () => {
+  it("sends no events of an ended subscription, and refuses an unknown one", async () => {
     const { url } = await start();
     const client = await connect(url, crypto.randomUUID());
     const lifecycle = await client.send("subscription.subscribe", { channels: ["lifecycle"] });
@@ -201,7 +201,7 @@ describe("a socket of the protocol", () => {
   });
 
   it.each(["{", '{"id":"one","method":"state.get"}', "[".repeat(100_000)])(
-    "answers %.20s, which is no command, without an id, and stays open",
+    "answers %.20s, which is no command, with an error without an id, and stays open",
     async (text) => {
       const { url } = await start();
       const client = await connect(url, crypto.randomUUID());
@@ -210,7 +210,7 @@ describe("a socket of the protocol", () => {
     },
   );
 
-  it("refuses commands beyond those that it does at the same time, and goes on", async () => {
+  it("refuses commands beyond its limit of concurrent ones, and goes on", async () => {
     const { url } = await start();
     const client = await connect(url, crypto.randomUUID());
     const count = socketLimits.commands * 4;
@@ -227,7 +227,7 @@ describe("a socket of the protocol", () => {
     expect(started.type).toBe("success");
   });
 
-  it("refuses more subscriptions than one socket has, until one is given back", async () => {
+  it("refuses subscriptions beyond its limit, until one is ended", async () => {
     const { url } = await start();
     const client = await connect(url, crypto.randomUUID());
     const subscribe = () => client.send("subscription.subscribe", { channels: ["lifecycle"] });
@@ -241,7 +241,7 @@ describe("a socket of the protocol", () => {
     expect((await subscribe()).type).toBe("success");
   });
 
-  it("counts no more of a long past than it keeps, and loses none of it", async () => {
+  it("counts the replayed events only up to its buffer, and replays all of them", async () => {
     const running = await start();
     const threadId = crypto.randomUUID();
     const [count, size] = [300, 10_000];
@@ -256,7 +256,7 @@ describe("a socket of the protocol", () => {
     expect(late.events().filter(({ method }) => method === "custom")).toHaveLength(count);
   });
 
-  it("closes when the server stops, which does not wait for it", async () => {
+  it("is closed when the server stops, without delaying it", async () => {
     const running = await start();
     const client = await connect(running.url, crypto.randomUUID());
     await client.send("subscription.subscribe", { channels: ["values"] });
@@ -268,7 +268,7 @@ describe("a socket of the protocol", () => {
 });
 
 describe("access to a socket", () => {
-  it("is shut for foreign pages and foreign names, before anything is accepted", async () => {
+  it("is refused for foreign origins and hosts, before it is accepted", async () => {
     const { url } = await start();
     const threadId = crypto.randomUUID();
     expect(await refusal(url, threadId, { origin: "https://evil.example" })).toBe(403);
@@ -277,7 +277,7 @@ describe("access to a socket", () => {
     expect((await own.send("subscription.subscribe", { channels: ["values"] })).type).toBe("success");
   });
 
-  it("says with the close code which status a request would have had", async () => {
+  it("closes with a code for the status that a request would have had", async () => {
     const { url } = await start({ apiKeys: [{ owner: "ada", key: "key-of-ada" }] });
     const threadId = crypto.randomUUID();
     const key = { "x-api-key": "key-of-ada" };
@@ -290,7 +290,7 @@ describe("access to a socket", () => {
     });
   });
 
-  it("takes a key that comes as a subprotocol, as pages have to send it, and never answers with it", async () => {
+  it("accepts a key as a subprotocol, as browsers have to send it, and never echoes it", async () => {
     const { url } = await start({ apiKeys: [{ owner: "ada", key: "key-of-ada" }] });
     const address = `${url.replace("http", "ws")}/threads/${crypto.randomUUID()}/stream/events`;
     const coded = (text: string): string => Buffer.from(text).toString("base64url");
@@ -298,7 +298,7 @@ describe("access to a socket", () => {
       const socket = new WebSocket(address, protocols);
       sockets.push(socket);
       const { promise, resolve } = Promise.withResolvers<unknown>();
-      // Of one that is refused the close comes with the opening.
+      // A refused connection is closed as it opens.
       socket.on("open", () => setImmediate(() => socket.ping()));
       socket.on("pong", () => resolve(socket.protocol));
       socket.on("close", (code) => resolve(code));
@@ -309,11 +309,11 @@ describe("access to a socket", () => {
     expect(await open([`bearer.${coded("key-of-ada")}`, "millrace"])).toBe("millrace");
     expect(await open(["millrace"])).toBe(4401);
     expect(await open(["millrace", `key.${coded("wrong")}`])).toBe(4401);
-    // What no header can hold is no key.
+    // A text that no header can contain is no key.
     expect(await open(["millrace", `key.${coded("key\r\nx-api-key: key-of-ada")}`])).toBe(4401);
   });
 
-  it("shows an owner nothing of another one's thread, over either transport", async () => {
+  it("gives an owner no events of another owner's thread, over either transport", async () => {
     const running = await start({
       apiKeys: [
         { owner: "ada", key: "key-of-ada" },

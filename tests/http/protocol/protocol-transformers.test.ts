@@ -6,14 +6,14 @@ const hello = { messages: [{ role: "user", content: "Hi", id: "hi" }] };
 const dataOf = (events: WireEvent[], method: string): unknown[] =>
   events.filter((event) => event.method === method).map(({ params }) => params.data);
 
-describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packages) => {
+describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packages) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startTestServer({}, undefined, packages);
   });
   afterAll(() => server.remove());
 
-  /** Runs one run to its end and gives its whole record. */
+  /** Performs one run and returns all its events. */
   async function recordOf(assistant_id: string, input: unknown, threadId = crypto.randomUUID()): Promise<WireEvent[]> {
     const reader = await openRecord(server, threadId);
     await command(server, threadId, "run.start", { assistant_id, input });
@@ -22,7 +22,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     return events;
   }
 
-  it("tells what the graph's transformers make of it: on channels as it comes, and at last what they promise", async () => {
+  it("include the graph's transformers: their channels as they come, and their final values at the end", async () => {
     const threadId = crypto.randomUUID();
     const events = await recordOf("counted", hello, threadId);
     const made = dataOf(events, "custom");
@@ -38,7 +38,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     await late.leave();
   });
 
-  it("tells a run whole whose transformers fail", async () => {
+  it("are complete if the transformers fail", async () => {
     const events = await recordOf("miscounted", { value: 1 });
     expect(dataOf(events, "values").at(-1)).toEqual({ value: 2 });
     expect(events.at(-1)?.params.data).toEqual({ event: "completed", graph_name: "miscounted" });

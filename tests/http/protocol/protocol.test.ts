@@ -30,7 +30,7 @@ const dataOf = (events: WireEvent[], method: string): unknown[] =>
   events.filter((event) => event.method === method).map(({ params }) => params.data);
 const seqs = (events: WireEvent[]): number[] => events.map(({ seq }) => seq);
 
-/** Runs one run to its end and gives its whole record. */
+/** Performs one run and returns all its events. */
 async function recordOf(assistant: string, input: unknown, filter: object = {}): Promise<WireEvent[]> {
   const threadId = crypto.randomUUID();
   const reader = await openRecord(server, threadId, filter);
@@ -40,11 +40,11 @@ async function recordOf(assistant: string, input: unknown, filter: object = {}):
   return events;
 }
 
-describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packages) => {
+describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packages) => {
   beforeAll(() => useGraphs(packages));
   afterAll(() => useGraphs("lent packages"));
 
-  it("begins with running and ends with completed; the state and its checkpoint lie between", async () => {
+  it("begin with running and end with completed, with the state and its checkpoint between", async () => {
     const events = await recordOf("counter", { value: 1 });
     expect(events[0]).toMatchObject({
       type: "event",
@@ -70,7 +70,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     ]);
   });
 
-  it("has places that grow, and ids that name the run where the SDK looks for it", async () => {
+  it("have rising seqs, and ids that contain the run id where the SDK looks for it", async () => {
     const events = await recordOf("talker", hello);
     expect(seqs(events)).toEqual([...new Set(seqs(events))].toSorted((a, b) => a - b));
     const ids = new Set(events.map(({ event_id }) => event_id));
@@ -80,7 +80,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     }
   });
 
-  it("tells a streamed message as blocks, in the order of the protocol", async () => {
+  it("contain a streamed message as blocks, in the order of the protocol", async () => {
     const events = await recordOf("talker", hello);
     const told = events.filter(({ method }) => method === "messages");
     const data = dataOf(told, "messages") as { event: string; delta?: { text: string } }[];
@@ -102,7 +102,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     expect(told[0]?.params).toMatchObject({ node: "talk", namespace: [expect.stringMatching(/^talk:/u)] });
   });
 
-  it("tells each piece of a model that a node only invokes, in one message", async () => {
+  it("contain each chunk of a model that a node only invokes, in one message", async () => {
     const events = await recordOf("speller", hello);
     const data = dataOf(events, "messages") as { event: string; delta?: { text: string } }[];
     expect(data.map(({ event }) => event)).toEqual([
@@ -115,7 +115,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     expect(data.flatMap(({ delta }) => delta?.text ?? [])).toEqual(Array.from("begin"));
   });
 
-  it("tells a call that a model streams as a block of its own", async () => {
+  it("contain a streamed tool call as a separate block", async () => {
     const events = await recordOf("speller", { messages: [{ role: "user", content: "look" }] });
     const data = dataOf(events, "messages") as { event: string }[];
     expect(data.filter(({ event }) => event === "content-block-finish")).toMatchObject([
@@ -124,7 +124,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     expect(data.filter(({ event }) => event === "message-finish")).toHaveLength(1);
   });
 
-  it("says which graph inside begins and ends, and where", async () => {
+  it("contain the start and the end of each subgraph, with its namespace", async () => {
     const events = await recordOf("nested", hello);
     const lifecycles = events.filter(({ method }) => method === "lifecycle");
     expect(
@@ -142,7 +142,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     });
   });
 
-  it("tells the calls of LangGraph's own tools, and those that failed", async () => {
+  it("contain the calls of LangGraph's own tools, and failed ones", async () => {
     const events = await recordOf("toolUser", {});
     expect(dataOf(events, "tools")).toMatchObject([
       { event: "tool-started", tool_call_id: "call-1", tool_name: "add", input: expect.stringContaining("left") },
@@ -152,12 +152,12 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     ]);
   });
 
-  it("says what failed", async () => {
+  it("contain the error of a failed run", async () => {
     const events = await recordOf("failing", { value: 1 });
     expect(events.at(-1)?.params.data).toEqual({ event: "failed", graph_name: "failing", error: "out of luck" });
   });
 
-  it("asks once, where the question comes up, and ends interrupted", async () => {
+  it("contain a question once, in its namespace, and end with interrupted", async () => {
     const events = await recordOf("nestedAsker", {});
     const asked = events.filter(({ method }) => method === "input.requested");
     expect(asked).toMatchObject([
@@ -172,7 +172,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
     expect(events.at(-1)?.params.data).toMatchObject({ event: "interrupted" });
   });
 
-  it("can be had in parts: by channel, by place, by depth", async () => {
+  it("can be filtered by channel, namespace and depth", async () => {
     const only = await recordOf("talker", hello, { channels: ["lifecycle", "values"] });
     expect(new Set(only.map(({ method }) => method))).toEqual(new Set(["lifecycle", "values"]));
     const root = await recordOf("nested", hello, { namespaces: [[]], depth: 0 });
@@ -190,7 +190,7 @@ describe.each(packagesOfGraphs)("the record of a run of a graph with %s", (packa
 
 const isTold = ({ payload }: Record<string, unknown>, at: number): boolean => (payload as { at: number }).at === at;
 
-describe("a record over several runs", () => {
+describe("the event stream of a thread", () => {
   it("stays open from run to run", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId, { channels: ["lifecycle"] });
@@ -202,7 +202,7 @@ describe("a record over several runs", () => {
     await reader.leave();
   });
 
-  it("is the same for whoever comes later, and goes on after `since`, also after a restart", async () => {
+  it("is the same for a late subscriber, and resumes after `since`, also after a restart", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
     await start(threadId, "talker", hello);
@@ -229,7 +229,7 @@ describe("a record over several runs", () => {
     await byHeader.leave();
   });
 
-  it("tells who comes in the middle all of the run that works, and nothing twice", async () => {
+  it("has all events of an active run for a late subscriber, and none twice", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
     const early = await openRecord(server, threadId);
@@ -245,7 +245,7 @@ describe("a record over several runs", () => {
     await Promise.all([early.leave(), late.leave()]);
   });
 
-  it("goes on in a run that a restart has cut in two, with nothing lost and nothing twice", async () => {
+  it("continues in a run that a restart interrupted, without lost or repeated events", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
@@ -268,7 +268,7 @@ describe("a record over several runs", () => {
     await Promise.all([back.leave(), whole.leave()]);
   });
 
-  it("stays open while the runs of a server that stops come to their ends", async () => {
+  it("stays open until the runs of a stopping server have ended", async () => {
     const own = await startTestServer();
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
@@ -282,7 +282,7 @@ describe("a record over several runs", () => {
     await own.remove();
   });
 
-  it("cuts off who takes nothing; the run goes on, and the rest is there for who comes back", async () => {
+  it("disconnects a reader that is too slow, while the run goes on, and is complete after a reconnect", async () => {
     const threadId = crypto.randomUUID();
     const count = 2000;
     const gate = crypto.randomUUID();
@@ -302,7 +302,7 @@ describe("a record over several runs", () => {
     await server.client.runs.join(threadId, String(result["run_id"]));
     const { text } = await readText(response);
     expect(text).toContain(": cut off, too far behind");
-    // The record's events are the protocol's.
+    // The data are events of the protocol.
     const seen = (await readEvents(new Response(text))).map(({ data }) => data as WireEvent);
     expect(seen.length).toBeLessThan(count);
     const back = await openRecord(server, threadId, { channels: ["custom", "lifecycle"], since: seen.at(-1)?.seq });
@@ -312,7 +312,7 @@ describe("a record over several runs", () => {
     await back.leave();
   });
 
-  it("tells also what a run of the other protocol tells", async () => {
+  it("has the events of runs that the other protocol started", async () => {
     const { thread_id } = await server.client.threads.create();
     const reader = await openRecord(server, thread_id);
     await server.client.runs.wait(thread_id, "counter", { input: { value: 3 } });
@@ -321,7 +321,7 @@ describe("a record over several runs", () => {
     await reader.leave();
   });
 
-  it("leaves the stream of a run as it is", async () => {
+  it("leaves the stream of a run unchanged", async () => {
     const threadId = crypto.randomUUID();
     const { result } = await start(threadId, "counter", { value: 1 });
     const names: string[] = [];
@@ -332,7 +332,7 @@ describe("a record over several runs", () => {
 });
 
 describe("commands", () => {
-  it("run.start makes the thread, says which run it began, and what came before it", async () => {
+  it("run.start creates the thread, and returns the run id and the seq before the run", async () => {
     const threadId = crypto.randomUUID();
     const answer = await start(threadId, "counter", { value: 1 });
     expect(answer).toMatchObject({ type: "success", id: 7, meta: { thread_id: threadId } });
@@ -346,7 +346,7 @@ describe("commands", () => {
     await record.leave();
   });
 
-  it("run.start queues unless it is told otherwise, in either spelling", async () => {
+  it("run.start queues by default, and accepts both spellings of multitask_strategy", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
     await start(threadId, "gated", { gate });
@@ -362,7 +362,7 @@ describe("commands", () => {
     await server.client.runs.join(threadId, String(queued.result["run_id"]));
   });
 
-  it("a run that waits is answered by input.respond, and readers hear that it was", async () => {
+  it("input.respond answers a run's question, and subscribers receive that it was answered", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
     await start(threadId, "asker", {});
@@ -388,7 +388,7 @@ describe("commands", () => {
     await reader.leave();
   });
 
-  it("answers several questions in one run, each where it was asked", async () => {
+  it("input.respond answers several questions in one run, each in its namespace", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
     await start(threadId, "twoDepths", {});
@@ -406,7 +406,7 @@ describe("commands", () => {
     await reader.leave();
   });
 
-  it("answers what is open after a run that failed with the answer to another question", async () => {
+  it("input.respond answers an open question after the run with another answer has failed", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
     await start(threadId, "touchy", {});
@@ -427,7 +427,7 @@ describe("commands", () => {
     await reader.leave();
   });
 
-  it("an answer may change the state with it", async () => {
+  it("input.respond can update the state with the answer", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
     await start(threadId, "twoDepths", {});
@@ -463,7 +463,7 @@ describe("commands", () => {
   });
 
   it.each(["a command", "the question's own route"])(
-    "an answer by %s goes on with the run that asked, not with one that was stopped before it began",
+    "an answer by %s continues the run that asked, not one that was stopped before it started",
     async (way) => {
       const { client } = server;
       const assistantOf = (who: string) => client.assistants.create({ graphId: "asker", name: who, context: { who } });
@@ -480,14 +480,14 @@ describe("commands", () => {
         const path = `/threads/${thread_id}/approvals/${id}`;
         expect((await server.send("POST", path, { type: "answer", text: "yes" })).status).toBe(200);
       }
-      // The SDK's type leaves out what the run was asked for.
+      // The SDK's type leaves out the run's kwargs.
       const runs = (await client.runs.list(thread_id)) as (Run & { kwargs: object })[];
       const run = runs.find(({ kwargs }) => "command" in kwargs);
       expect(run).toMatchObject({ assistant_id: asking?.assistant_id, kwargs: { context: { who: "asking" } } });
     },
   );
 
-  it("the input of run.start is the answer while the thread waits for one", async () => {
+  it("the input of run.start is the answer if the thread has an open question", async () => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId);
     await start(threadId, "asker", {});
@@ -497,7 +497,7 @@ describe("commands", () => {
     await reader.leave();
   });
 
-  it("run.start forks where its configuration names a checkpoint", async () => {
+  it("run.start forks if its configuration names a checkpoint", async () => {
     const threadId = crypto.randomUUID();
     const { result } = await start(threadId, "counter", { value: 1 });
     await server.client.runs.join(threadId, String(result["run_id"]));
@@ -513,7 +513,7 @@ describe("commands", () => {
     expect((await server.client.threads.get(threadId)).config).not.toHaveProperty("configurable.checkpoint_id");
   });
 
-  it("state.get gives the state, or parts of it, and its checkpoint", async () => {
+  it("state.get returns the state, or parts of it, and its checkpoint", async () => {
     const threadId = crypto.randomUUID();
     const { result } = await start(threadId, "gated", { gate: "" });
     openGate("");
@@ -530,7 +530,7 @@ describe("commands", () => {
     });
   });
 
-  it("agent.getTree shows the graphs of the newest run and how they are", async () => {
+  it("agent.getTree returns the graphs of the newest run with their status", async () => {
     const threadId = crypto.randomUUID();
     const { result } = await start(threadId, "nestedAsker", {});
     await server.client.runs.join(threadId, String(result["run_id"]));
@@ -567,7 +567,7 @@ describe("commands", () => {
     expect(await response.json()).toMatchObject({ type: "error", id: 1, error, message: expect.any(String) });
   });
 
-  it("what is no command, or no filter, is a bad request", async () => {
+  it("an invalid command or filter is a bad request", async () => {
     const threadId = crypto.randomUUID();
     for (const body of [{}, { id: -1, method: "run.start" }, { id: 1 }, "nonsense"]) {
       expect((await server.send("POST", `/threads/${threadId}/commands`, body)).status).toBe(400);
@@ -580,7 +580,7 @@ describe("commands", () => {
     expect(allChannels).toHaveLength(9);
   });
 
-  it("the same command under its key begins one run", async () => {
+  it("the same command with the same key starts one run", async () => {
     const threadId = crypto.randomUUID();
     const headers = { "idempotency-key": "once" };
     const params = { assistant_id: "counter", input: { value: 1 } };

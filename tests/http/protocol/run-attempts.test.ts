@@ -4,7 +4,7 @@ import { createRunProtocol } from "@millrace/engine/http/protocol/events/run-pro
 import type { RunEvent } from "@millrace/engine/run-events";
 import { runRecord } from "../../contract/records.ts";
 
-it("a run that begins again after a crash says so, and a message that was left unfinished begins anew under its id", () => {
+it("a new attempt after a crash has an event, and an unfinished message begins again under its id", () => {
   const { kwargs } = runRecord("r", "s");
   const command = { resume: { ["a".repeat(32)]: "yes" } };
   const run = runRecord("r", "s", { attempt: 2, kwargs: { ...kwargs, command } });
@@ -37,6 +37,6 @@ it("a run that begins again after a crash says so, and a message that was left u
   expect(
     events.filter(({ namespace }) => namespace.length === 0).filter(({ method }) => method === "lifecycle"),
   ).toMatchObject([{ data: { event: "running" } }, { data: { event: "running" } }, { data: { event: "completed" } }]);
-  // The question was answered once, whatever happened to the run after that.
+  // The question was answered once, whatever happened to the run afterwards.
   expect(dataOf("input.answered")).toHaveLength(1);
 });

@@ -3,19 +3,19 @@ import { expect, it } from "vitest";
 import { deliver, SocketPlaces } from "@millrace/engine/http/protocol/session/deliver";
 import type { RecordPart } from "@millrace/engine/http/protocol/session/thread-record";
 
-/** A batch of events with these places; the last one is the end of a run where it is said so. */
+/** A batch of events with these seqs; the last one is the end of a run if that is given. */
 function told(seqs: number[], what: "amid a run" | "the end" = "amid a run"): RecordPart {
   const until = seqs.at(-1);
   const events = seqs.map((seq) => ({ method: "custom", namespace: [], timestamp: seq, seq, data: {} }));
   return { events, until, end: what === "the end" ? until : undefined };
 }
 
-/** A record of which each part comes when it is there. */
+/** An event stream whose batches arrive one by one. */
 async function* record(...parts: (RecordPart | Promise<RecordPart>)[]): AsyncGenerator<RecordPart> {
   for (const part of parts) yield await part;
 }
 
-/** A socket that keeps what is sent as `<subscription> <seq>`, and an answer by the name of its subscription. */
+/** A socket that records events as `<subscription> <seq>`, and answers by the name of their subscription. */
 function createSocket() {
   const sent: string[] = [];
   const places = new SocketPlaces();
@@ -35,12 +35,12 @@ function createSocket() {
   };
 }
 
-/** Everything that can go on has gone on. */
+/** Waits until all subscriptions are blocked. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
 }
 
-it("tells the end of a run that is over after what a slower subscription replays of it", async () => {
+it("the end of an ended run is sent after the events that a slower subscription replays", async () => {
   const socket = createSocket();
   const read = Promise.withResolvers<RecordPart>();
   const fast = socket.subscribe("fast", record(told([1, 2]), told([9], "the end"), "caught up", "waits"));
@@ -53,12 +53,12 @@ it("tells the end of a run that is over after what a slower subscription replays
   expect(socket.sent.slice(6).toSorted()).toEqual(["fast 9", "slow 9"]);
 });
 
-it("tells the end of a run that is followed live after what a slower subscription tells of it", async () => {
+it("the end of an active run is sent after the events of a slower subscription", async () => {
   const socket = createSocket();
   const read = Promise.withResolvers<RecordPart>();
   const begins: RecordPart[] = ["caught up", "waits", "goes on", told([1])];
   const fast = socket.subscribe("fast", record(...begins, told([9], "the end"), "waits"));
-  // It does not want the end itself.
+  // It is not subscribed to the end itself.
   const slow = socket.subscribe("slow", record(...begins, read.promise, { events: [], until: 9, end: 9 }, "waits"));
   await settle();
   expect(socket.sent).not.toContain("fast 9");
@@ -67,7 +67,7 @@ it("tells the end of a run that is followed live after what a slower subscriptio
   expect(socket.sent.slice(-2)).toEqual(["slow 3", "fast 9"]);
 });
 
-it("does not wait for a subscription that has nothing to tell, is further on or has gone", async () => {
+it("the end of a run does not wait for subscriptions that are idle, further on or ended", async () => {
   const socket = createSocket();
   const never = new Promise<never>(() => undefined);
   const leaving = new AbortController();
@@ -85,7 +85,7 @@ it("does not wait for a subscription that has nothing to tell, is further on or 
   expect(socket.sent.slice(-2)).toEqual(["reading 9", "reading 10"]);
 });
 
-it("goes on where subscriptions are at the ends of different runs, and where one is unsubscribed at an end", async () => {
+it("subscriptions at the ends of different runs go on, also if one is ended there", async () => {
   const socket = createSocket();
   const leaving = new AbortController();
   const read = Promise.withResolvers<RecordPart>();

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createOutput, type OutgoingSocket, socketLimits } from "@millrace/engine/http/protocol/session/output";
 
-/** A socket whose reader takes what it has when `take` is called. */
+/** A socket whose reader reads its buffer when `take` is called. */
 function slowSocket() {
   const waiting: { text: string; done?: (() => void) | undefined }[] = [];
   const state = { paused: false, most: 0 };
@@ -28,7 +28,7 @@ function slowSocket() {
   return { socket, state, take };
 }
 
-it("reads no commands while too much of the answers is not taken, then goes on", () => {
+it("commands are not read while too many answers are unread, and are read afterwards", () => {
   const { socket, state, take } = slowSocket();
   const output = createOutput(socket);
   const answer = "a".repeat(socketLimits.answers / 4);
@@ -40,7 +40,7 @@ it("reads no commands while too much of the answers is not taken, then goes on",
   expect(state.paused).toBe(false);
 });
 
-it("lets only one of many subscriptions get ahead of a slow reader", async () => {
+it("only one of many subscriptions can fill the buffer of a slow reader", async () => {
   const { socket, state, take } = slowSocket();
   const output = createOutput(socket);
   const event = "e".repeat(socketLimits.behind);
