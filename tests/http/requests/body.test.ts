@@ -7,7 +7,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-test("depth counts the brackets that are not inside strings", () => {
+test("depth counts the brackets outside of strings", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 5 }), fc.string(), (value, noise) => {
       const wrapped = { [`[{"\\${noise}`]: value, text: noise };
@@ -19,11 +19,11 @@ test("depth counts the brackets that are not inside strings", () => {
   );
 });
 
-test("200,000 levels are noticed without a deep stack", () => {
+test("200,000 levels are counted without recursion", () => {
   expect(excessOf("[".repeat(200_000), 64)).toBe("depth");
 });
 
-test("only the keys of one object are counted together, and nothing that stands in a text", () => {
+test("keys are counted per object, and not inside strings", () => {
   const object = (keys: number): object => Object.fromEntries(Array.from({ length: keys }, (_, key) => [key, ":"]));
   const small = Array.from({ length: mostKeys + 1 }, () => ({ text: ':{"a":1}' }));
   expect(excessOf(JSON.stringify({ small, large: object(mostKeys) }))).toBeUndefined();

@@ -26,7 +26,7 @@ const preview = async (body: object): Promise<z.infer<typeof Preview>> =>
 const values = async (): Promise<unknown> => (await fixture.server.client.threads.getState(id)).values;
 
 describe("POST /threads/:id/compress/preview", () => {
-  it("tells what would stay and what would go, and changes nothing", async () => {
+  it("returns which messages would be kept and compressed, and changes nothing", async () => {
     const before = await values();
     const told = await preview({});
     expect(told).toMatchObject({ message_count: 16, usage: { limit: 128_000 }, summary: { goal: "hello number 0" } });
@@ -37,7 +37,7 @@ describe("POST /threads/:id/compress/preview", () => {
     expect(await values()).toEqual(before);
   });
 
-  it("keeps older messages that are named, also by the beginning of their ids", async () => {
+  it("keeps the given older messages, also by a prefix of their ids", async () => {
     const first = (await preview({ keep_recent: 5 })).compressible[0]?.id ?? "";
     const told = await preview({ keep_recent: 5, keep_message_ids: [first] });
     expect(told.kept[0]?.id).toBe(first);
@@ -54,7 +54,7 @@ describe("POST /threads/:id/compress/preview", () => {
     expect(response.status).toBe(status);
   });
 
-  it("says in the reader's language that there is nothing to compress", async () => {
+  it("answers in the reader's language that there is nothing to compress", async () => {
     const response = await fixture.server.send(
       "POST",
       `/threads/${id}/compress/preview`,
@@ -72,11 +72,11 @@ describe("POST /threads/:id/compress/preview", () => {
 });
 
 describe("POST /threads/:id/compress", () => {
-  it("writes the summary by a run, keeps every message, and leaves the view smaller", async () => {
+  it("writes the summary in a run, keeps every message, and makes the next request smaller", async () => {
     const told = await preview({ keep_recent: 6 });
     const wanted = told.compressible[1]?.id ?? "";
     const { predicted } = await preview({ keep_recent: 6, keep_message_ids: [wanted] });
-    // The rules of the preview then write it, at once; what no script answers is asked for again and again.
+    // The rules of the preview then write it, at once; a request without a script would be retried.
     fixture.model.push({ fault: { kind: "status", status: 401 } });
     const run = z
       .looseObject({ run_id: z.string() })
@@ -90,13 +90,13 @@ describe("POST /threads/:id/compress", () => {
       .parse(await values());
     expect(after.messages).toHaveLength(16);
     expect(after.conversation_summary.shown.kept_message_ids).toEqual([wanted]);
-    // What the preview has told has come true (COMP-11).
+    // The compression does what the preview showed (COMP-11).
     expect(await fixture.json("GET", `/threads/${id}/status`)).toMatchObject({ usage_ratio: predicted.ratio });
     expect(predicted.ratio).toBe(predicted.tokens / predicted.limit);
     const again = await fixture.server.send("POST", `/threads/${id}/compress`, { keep_recent: 6 });
     expect(again.status).toBe(409);
 
-    // What the next request has of each message is told, and what its user wants of it.
+    // The next request contains each message as the answer says, and as its user has set it.
     const hidden = told.kept[1]?.id ?? "";
     await fixture.json("PATCH", `/threads/${id}/messages/${hidden}`, { model_view: "hide" });
     await fixture.say(id, "hello at last");
@@ -112,8 +112,8 @@ describe("POST /threads/:id/compress", () => {
   });
 });
 
-describe("a conversation that came from elsewhere", () => {
-  it("is compressed before its first turn, where its graph keeps a summary", async () => {
+describe("an imported conversation", () => {
+  it("is compressed before its first turn, if its graph has a summary", async () => {
     const messages = Array.from({ length: 16 }, (_, at) => ({
       type: at % 2 === 0 ? "human" : "ai",
       id: `far-${at}`,
@@ -135,8 +135,8 @@ describe("a conversation that came from elsewhere", () => {
   });
 });
 
-describe("a message that is deleted where a summary ends", () => {
-  it("leaves what the summary speaks about out of the next request", async () => {
+describe("deleting the last message that a summary covers", () => {
+  it("leaves the messages of the summary out of the next request", async () => {
     const other = await fixture.talk(...Array.from({ length: 6 }, (_, at) => `hello once more ${at}`));
     fixture.model.push({ fault: { kind: "status", status: 401 } });
     const { run_id } = z
@@ -158,9 +158,9 @@ describe("a message that is deleted where a summary ends", () => {
   });
 });
 
-describe("a run that is to compress", () => {
+describe("a run with compress in its context", () => {
   it.each([[{ compress: true }], [{ compress: { keep_recent: 5 } }]])(
-    "is refused without an input, which would pass %j over",
+    "is refused without an input, which would ignore %j",
     async (context) => {
       for (const input of [{ input: null }, {}]) {
         const body = { assistant_id: "agent", ...input, context };
@@ -171,14 +171,14 @@ describe("a run that is to compress", () => {
     },
   );
 
-  it("is no reason to refuse a run without input that does not want it", async () => {
+  it("is accepted without input if compress is false", async () => {
     const body = { assistant_id: "agent", input: null, context: { compress: false } };
     expect((await fixture.ask("POST", `/threads/${id}/runs/wait`, body))[0]).toBe(200);
   });
 });
 
-describe("a compression whose model takes its time", () => {
-  it("holds up no other request of the thread: what needs it to be idle is told so at once", async () => {
+describe("a compression whose model is slow", () => {
+  it("blocks no other request of the thread: those that need an idle thread get 409 at once", async () => {
     const other = await fixture.talk(...Array.from({ length: 6 }, (_, at) => `hello again ${at}`));
     fixture.model.push({ fault: { kind: "hang" } });
     const { run_id } = z
@@ -188,7 +188,7 @@ describe("a compression whose model takes its time", () => {
     await expect.poll(asks).toBe(true);
     const added = { messages: [{ role: "user", content: "And this" }] };
     const [status, text] = await fixture.ask("POST", `/threads/${other}/messages`, added);
-    // Somebody who waited for the turn of the thread in vain would be told so after ten seconds.
+    // A request that waited for the thread's lease would time out after ten seconds.
     expect([status, text]).toEqual([409, expect.not.stringContaining("has not ended within")]);
     expect((await fixture.ask("POST", `/threads/${other}/runs`, { assistant_id: "agent", input: added }))[0]).toBe(422);
     expect((await fixture.ask("GET", `/threads/${other}/state`))[0]).toBe(200);

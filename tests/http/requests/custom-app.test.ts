@@ -27,7 +27,7 @@ async function serve(manifest: object, changes: Partial<Config> = {}, logger?: L
 const http = { app: join(fixtures, "http-app.ts:app") };
 
 describe("http.app of a langgraph.json", () => {
-  it("has routes of its own before the server's, and middleware around both", async () => {
+  it("has its own routes before the server's, and middleware around both", async () => {
     const own = await serve({ http });
     const hello = await own.send("GET", "/custom/hello", undefined, { "x-name": "Ada" });
     expect([hello.status, await hello.json(), hello.headers.get("x-custom")]).toEqual([200, { hello: "Ada" }, "seen"]);
@@ -41,14 +41,14 @@ describe("http.app of a langgraph.json", () => {
     expect((await own.send("GET", "/custom/none")).status).toBe(404);
   });
 
-  it("may take forms, which the server's own routes refuse", async () => {
+  it("may accept forms, which the server's own routes refuse", async () => {
     const { url } = await serve({ http });
     const form = (path: string) => fetch(`${url}${path}`, { method: "POST", body: new URLSearchParams({ a: "1" }) });
     expect(await (await form("/custom/form")).json()).toEqual({ a: "1" });
     expect((await form("/threads")).status).toBe(415);
   });
 
-  it("talks to the server it runs in by the SDK, and writes to its log", async () => {
+  it("calls its own server by the SDK, and writes to its log", async () => {
     const lines: unknown[] = [];
     const logger = createLogger("info", { write: (line: string) => lines.push(JSON.parse(line)) });
     const own = await serve({ http, env: { FIXTURE_GREETING: "from inside" } }, {}, logger);
@@ -57,7 +57,7 @@ describe("http.app of a langgraph.json", () => {
     expect(lines).toContainEqual(expect.objectContaining({ msg: "a custom route runs a graph", route: "/custom/run" }));
   });
 
-  it("is behind the server's gate and its keys", async () => {
+  it("is behind the server's origin check and its keys", async () => {
     const own = await serve({ http }, { apiKeys: [{ owner: "ada", key: "key-of-ada" }] });
     expect((await own.send("GET", "/custom/hello")).status).toBe(401);
     expect((await own.send("GET", "/custom/hello", undefined, { "x-api-key": "key-of-ada" })).status).toBe(200);
@@ -101,7 +101,7 @@ describe("http.cors of a langgraph.json", () => {
     expect(answer.headers.get("access-control-allow-origin")).toBe(status === 200 ? origin : null);
   });
 
-  it("is what browsers are told", async () => {
+  it("sets the CORS headers", async () => {
     const own = await serve({ http: { cors } });
     const origin = "https://chat.example";
     const preflight = await own.send("OPTIONS", "/threads", undefined, {
@@ -119,7 +119,7 @@ describe("http.cors of a langgraph.json", () => {
     expect(exposed).toEqual(expect.arrayContaining(["content-location", "x-pagination-total", "x-custom"]));
   });
 
-  it("lets no page take a user's cookies along that is known by * alone", async () => {
+  it("never allows credentials for origins that only * allows", async () => {
     const all = { allow_origins: ["*", "https://chat.example"], allow_credentials: true };
     const own = await serve({ http: { cors: all } });
     for (const [origin, credentials] of [
@@ -137,12 +137,12 @@ describe("http.cors of a langgraph.json", () => {
     }
   });
 
-  it("keeps the server from starting when its pattern is none", async () => {
+  it("keeps the server from starting if its pattern is invalid", async () => {
     await expect(serve({ http: { cors: { allow_origin_regex: "(" } } })).rejects.toMatchObject({ code: "config" });
   });
 });
 
-describe("what a langgraph.json switches off", () => {
+describe("what a langgraph.json disables", () => {
   it.each([
     ["assistants", "POST", "/assistants/search"],
     ["threads", "POST", "/threads"],

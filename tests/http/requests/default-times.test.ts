@@ -34,7 +34,7 @@ afterAll(async () => {
 const later = (minutes: number): void =>
   void vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + minutes * minute });
 
-test("new items have the time of store.ttl, those of graphs too, unless they are given another one", async () => {
+test("new items, also those of graphs, have the TTL of store.ttl unless they have their own", async () => {
   const { store, runs } = server.client;
   await store.putItem(["n"], "usual", {});
   await store.putItem(["n"], "short", {}, { ttl: 5 });
@@ -46,13 +46,13 @@ test("new items have the time of store.ttl, those of graphs too, unless they are
     (await store.searchItems([])).items.map(({ key }) => key).toSorted((one, other) => one.localeCompare(other));
   later(6);
   expect(await left()).toEqual(["for ever", "of a graph", "usual"]);
-  // Reading lets no time begin anew here, unless it is asked for.
+  // A read restarts no TTL here, unless the request says so.
   await store.getItem(["n"], "usual", { refreshTtl: true });
   later(6);
   expect(await left()).toEqual(["for ever", "usual"]);
 });
 
-test("new threads have the time of checkpointer.ttl, unless they are given another one, or none", async () => {
+test("new threads have the TTL of checkpointer.ttl, unless they have their own, or none", async () => {
   const made = async (body: object): Promise<unknown> => {
     const { thread_id } = Timed.parse(await (await server.send("POST", "/threads", body)).json());
     const { ttl } = Timed.parse(await (await server.send("GET", `/threads/${thread_id}?include=ttl`)).json());

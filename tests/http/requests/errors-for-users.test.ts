@@ -74,7 +74,7 @@ const body = (more: object = {}): object => ({
 async function waiting(threadId: string, language: Language): Promise<Waiting[]> {
   const headers = { "accept-language": language };
   const response = await server.send("GET", `/threads/${threadId}/approvals`, undefined, headers);
-  // The shape is what the assertions look at.
+  // The assertions check the shape.
   return (await response.json()) as Waiting[];
 }
 
@@ -84,7 +84,7 @@ async function wordsOf(threadId: string): Promise<string[]> {
   return messages.map(({ content }) => content);
 }
 
-describe.each(languages)("a refused request, read as JSON in %s", (language) => {
+describe.each(languages)("an error response as JSON in %s", (language) => {
   it.each([
     ["GET", `/threads/${unknown}`, undefined, 404, "not_found"],
     ["GET", "/threads/no-id", undefined, 400, "invalid_parameter"],
@@ -102,7 +102,7 @@ describe.each(languages)("a refused request, read as JSON in %s", (language) => 
     });
   });
 
-  it("names the parameters to correct", async () => {
+  it("names the invalid parameters", async () => {
     const wrong = { limit: "many", offset: -1 };
     const response = await server.send("POST", "/threads/search", wrong, json(language));
     expect(await response.json()).toMatchObject({
@@ -115,11 +115,11 @@ describe.each(languages)("a refused request, read as JSON in %s", (language) => 
   });
 });
 
-describe("a refusal of which the server knows more than its code says", () => {
+describe("an error with more details than its code", () => {
   const refused = async (headers: Record<string, string>): Promise<unknown> =>
     await (await server.send("POST", "/threads/import", "{}", { accept: "application/json", ...headers })).json();
 
-  it("is told in Chinese to who asks in Chinese", async () => {
+  it("has them in Chinese for clients in Chinese", async () => {
     expect(await refused({ "accept-language": "zh-CN" })).toMatchObject({
       message: expect.stringMatching(/^Expected a file of the format/u),
       message_zh: expect.stringMatching(/^\p{Script=Han}/u),
@@ -128,7 +128,7 @@ describe("a refusal of which the server knows more than its code says", () => {
   });
 
   it.each<Record<string, string>>([{}, { "accept-language": "en" }])(
-    "is as ever with the headers %j",
+    "is unchanged with the headers %j",
     async (headers) => {
       const told = await refused(headers);
       expect(told).toMatchObject({ user_message: userSentence("invalid_format", "en") });
@@ -137,15 +137,15 @@ describe("a refusal of which the server knows more than its code says", () => {
   );
 });
 
-describe("a refused request, read as anything", () => {
-  it.each(["*/*", "text/event-stream"])("with Accept %s is told in LangGraph's words", async (accept) => {
+describe("an error response to any Accept", () => {
+  it.each(["*/*", "text/event-stream"])("with Accept %s has LangGraph's format", async (accept) => {
     const response = await server.send("GET", `/threads/${unknown}`, undefined, { accept, "accept-language": "zh" });
     expect(await response.text()).toBe(`Thread with ID ${unknown} not found`);
   });
 });
 
 describe("a failed run", () => {
-  it.each(languages)("tells users in %s what happened, beside LangGraph's words for programs", async (language) => {
+  it.each(languages)("has a message for users in %s, beside LangGraph's for programs", async (language) => {
     const headers = { "accept-language": language };
     const forUser = {
       error: "auth",
@@ -170,13 +170,13 @@ describe("a failed run", () => {
     expect(told).toEqual(forUser);
   });
 
-  it("of a graph that throws something of its own is told exactly as LangGraph tells it", async () => {
+  it("of a graph with an error of its own has exactly LangGraph's message", async () => {
     const sent = { assistant_id: "failing", input: {} };
     const waited = await server.send("POST", `/threads/${await thread()}/runs/wait`, sent, { "accept-language": "zh" });
     expect(await waited.json()).toEqual({ __error__: { error: "RangeError", message: "out of luck" } });
   });
 
-  it("is tried again with the message it had, by a run without input", async () => {
+  it("is retried with its message by a run without input", async () => {
     const id = await thread();
     await server.send("POST", `/threads/${id}/runs/wait`, body());
     expect(await wordsOf(id)).toEqual(["Hello you"]);
@@ -186,10 +186,10 @@ describe("a failed run", () => {
   });
 });
 
-describe("a question about a failure", () => {
+describe("a question after a failure", () => {
   const asking = body({ context: { mode: "free_work", on_error: "ask" } });
 
-  it.each(languages)("is listed in %s, and answered like every other", async (language) => {
+  it.each(languages)("is listed in %s, and answered like any other", async (language) => {
     const id = await thread();
     await server.send("POST", `/threads/${id}/runs/wait`, asking);
     const [asked] = await waiting(id, language);
@@ -206,7 +206,7 @@ describe("a question about a failure", () => {
     expect(await waiting(id, language)).toEqual([]);
   });
 
-  it("asks again with the run's own wish when the next try fails, too", async () => {
+  it("is asked again, with the run's own settings, when the retry fails too", async () => {
     const id = await thread();
     await server.send("POST", `/threads/${id}/runs/wait`, asking);
     const [first] = await waiting(id, "en");
@@ -217,7 +217,7 @@ describe("a question about a failure", () => {
     expect(second?.id).not.toBe(first?.id);
   });
 
-  it("waits through a restart, and ends the turn when nobody answers in time", async () => {
+  it("survives a restart, and ends the turn at its timeout", async () => {
     const id = await thread();
     await server.send("POST", `/threads/${id}/runs/wait`, asking);
     const asked = await waiting(id, "en");

@@ -21,7 +21,7 @@ async function answer(response: Response): Promise<{ status: number; text: strin
   return { status: response.status, text: await response.text() };
 }
 
-test("an unknown route is 404 in the peer's words", async () => {
+test("an unknown route is 404 with LangGraph's message", async () => {
   expect(await answer(await server.send("GET", "/nowhere"))).toEqual({ status: 404, text: "404 Not Found" });
 });
 
@@ -45,7 +45,7 @@ test.each([
   expect(await answer(await server.send(method, path, body))).toEqual({ status: 404, text });
 });
 
-test("an unknown assistant of a run is 404 and nothing is admitted", async () => {
+test("an unknown assistant of a run is 404 and no run is admitted", async () => {
   expect(await answer(await server.send("POST", `/threads/${threadId}/runs/wait`, { assistant_id: "nobody" }))).toEqual(
     {
       status: 404,
@@ -112,7 +112,7 @@ test("JSON nested too deeply is 400", async () => {
 });
 
 test.each(["__proto__", String.raw`\u005f_proto__`, String.raw`__pro\u0074o__`, String.raw`__prot\u006F__`])(
-  "a key that would set a prototype is left out, written as %s",
+  "a key that would set a prototype is dropped, written as %s",
   async (key) => {
     const body = `{"metadata":{"a":{"${key}":{"polluted":true},"\\u0061b":"\\u005f_proto__"}}}`;
     const response = await server.send("POST", "/threads", body);
@@ -128,7 +128,7 @@ test.each(["application/x-www-form-urlencoded", "multipart/form-data; boundary=x
   },
 );
 
-test("text that holds JSON is read as JSON, as Studio sends it; no body is an empty one", async () => {
+test("text that contains JSON is read as JSON, as Studio sends it; no body is an empty one", async () => {
   const text = await server.send("POST", "/threads", '{"metadata":{"a":1}}', { "content-type": "text/plain" });
   expect(await text.json()).toMatchObject({ metadata: { a: 1 } });
   const nothing = await fetch(`${server.url}/threads`, { method: "POST" });
@@ -143,7 +143,7 @@ test.each(["abc", "-2", "1.5"])("Last-Event-ID %s is 400", async (id) => {
   expect(await answer(response)).toEqual({ status: 400, text: expect.stringContaining("Last-Event-ID") });
 });
 
-test("every answer has a request id, the client's own when it is a plain token", async () => {
+test("every answer has a request id, the client's own if it is a plain token", async () => {
   const own = await server.send("GET", "/ok", undefined, { "x-request-id": "abc-1" });
   expect(own.headers.get("x-request-id")).toBe("abc-1");
   const odd = await server.send("GET", "/ok", undefined, { "x-request-id": "a b" });

@@ -11,7 +11,7 @@ afterEach(async () => {
 
 const keyed = { apiKeys: [{ owner: "ada", key: "a-long-secret" }] };
 
-it("says what it is to a program, and leads a browser to the page for people, without a key", async () => {
+it("describes itself to programs, and redirects browsers to the page for people, without a key", async () => {
   server = await startTestServer({ ...keyed, console: true });
   const asked = await server.send("GET", "/");
   expect(asked.status).toBe(200);
@@ -32,7 +32,7 @@ it("says what it is to a program, and leads a browser to the page for people, wi
   expect(without.headers.get("location")).toBe("/docs");
 });
 
-it("is live and ready without a key, also when it answers no other request", async () => {
+it("is live and ready without a key, also while it answers no other request", async () => {
   server = await startTestServer({ ...keyed, maxRequests: 0 });
   for (const status of ["live", "ready"]) {
     const answer = await server.send("GET", `/health/${status}`);
@@ -41,7 +41,7 @@ it("is live and ready without a key, also when it answers no other request", asy
   expect((await server.send("GET", "/info")).status).toBe(429);
 });
 
-it("is live and not ready where its folder is gone", async () => {
+it("is live and not ready if its folder is gone", async () => {
   server = await startTestServer();
   await rm(server.config.workspace, { recursive: true });
   const answer = await server.send("GET", "/health/ready");
@@ -54,7 +54,7 @@ it("is live and not ready where its folder is gone", async () => {
   expect((await server.send("GET", "/health/live")).status).toBe(200);
 });
 
-it("names each reason, asks the database once for many who ask, and only says so while it stops", async () => {
+it("names each reason, queries the database once for concurrent requests, and reports a shutdown", async () => {
   let asked = 0;
   const refused = async (): Promise<void> => {
     asked += 1;

@@ -31,7 +31,7 @@ const Families = z.array(
   }),
 );
 
-/** What Prometheus would make of the answer. */
+/** The answer as Prometheus parses it. */
 async function scrape({ url }: TestServer, headers: Record<string, string> = {}) {
   const answer = await fetch(`${url}/metrics`, { headers });
   expect(answer.status).toBe(200);
@@ -49,7 +49,7 @@ async function scrape({ url }: TestServer, headers: Record<string, string> = {})
   return {
     series: text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length,
     names: families.map(({ name }) => name),
-    /** The labels of each series, by its name. */
+    /** The labels of each series, by name. */
     labelsOf,
     of: (name: string) => families.find((family) => family.name === name)?.metrics,
   };
@@ -67,7 +67,7 @@ const Dashboard = z.object({
   ),
 });
 
-/** The queries of the dashboard, each with the text that names what it shows. */
+/** The queries of the dashboard, each with the title of its panel. */
 function dashboardQueries(): { title: string; expr: string; legend: string }[] {
   const text = readFileSync(join(projectFolder, "docs/operate/grafana-dashboard.json"), "utf8");
   const { panels, annotations } = Dashboard.parse(JSON.parse(text));
@@ -79,10 +79,10 @@ function dashboardQueries(): { title: string; expr: string; legend: string }[] {
   ];
 }
 
-/** What Prometheus adds to each series: its own labels, and the bound of a histogram's bucket. */
+/** Labels that Prometheus adds to each series, and the label of a histogram's buckets. */
 const addedLabels = new Set(["instance", "le"]);
 
-/** What a query of PromQL asks for that is not exported; `labelsOf` has the labels of each series. */
+/** The parts of a PromQL query that are not exported; `labelsOf` has the labels of each series. */
 function unknownIn({ expr, legend }: { expr: string; legend: string }, labelsOf: Map<string, Set<string>>): string[] {
   const names = [...expr.matchAll(/\b(?:millrace|process)_\w+/gu)].map(([name]) => name);
   const known = new Set(names.flatMap((name) => [...(labelsOf.get(name) ?? [])]));
@@ -96,7 +96,7 @@ function unknownIn({ expr, legend }: { expr: string; legend: string }, labelsOf:
   ];
 }
 
-it("tells of runs, models, tools, tokens, the database and the process", async () => {
+it("exports metrics of runs, models, tools, tokens, the database and the process", async () => {
   const sessions = await startSessions();
   try {
     const first = await scrape(sessions.server);
@@ -134,7 +134,7 @@ it("tells of runs, models, tools, tokens, the database and the process", async (
     ]);
     expect(told.of("millrace_breakers")).toEqual([{ value: "1", labels: { vendor: "openai", state: "closed" } }]);
     const queries = dashboardQueries();
-    // Only a server on PostgreSQL tells of others.
+    // Only a server on PostgreSQL has metrics of other servers.
     const known = new Map([["millrace_servers", new Set<string>()], ...told.labelsOf]);
     const unknown = queries.flatMap((query) =>
       unknownIn(query, known).map((name) => `${query.title}: ${name} in ${query.expr}`),
@@ -195,7 +195,7 @@ it("has as many series after 100,000 runs in 10,000 threads, whatever their mode
     agent.onUsage(usage);
     const ids = { session_id: `thread-${index % 10_000}`, run_id: `run-${index}`, call_id: `call-${index}` };
     void agent.hook.after?.({ tool: "read_file", effect: "pure", ...ids }, success("read"), 1);
-    // A limit of an owner keeps a model from being asked.
+    // A limit of an owner stops a model call.
     counts.refused.tokens_per_day = (counts.refused.tokens_per_day ?? 0) + 1;
   };
   try {
@@ -213,7 +213,7 @@ it("has as many series after 100,000 runs in 10,000 threads, whatever their mode
   }
 });
 
-it("tells each reader how late the event loop was, others may have asked or not", () => {
+it("shows each reader the delay of the event loop, independently of other readers", () => {
   const sources: ReturnType<typeof createHistogram>[] = [];
   let now = 0;
   const delay = createLoopDelay(
@@ -229,7 +229,7 @@ it("tells each reader how late the event loop was, others may have asked or not"
   expect(slowest()).toEqual([0, 0, 0]);
   block(5);
   expect(slowest()).toEqual([5, 5, 5]);
-  // What collects hears of the time since it asked last; a page that is looked at again shows the same.
+  // A scrape covers the time since the last one; a page that is read again shows the same.
   expect(slowest()).toEqual([5, 5, 0]);
   now = 60_000;
   block(2);
@@ -254,7 +254,7 @@ async function statusAs({ url }: TestServer, host: string): Promise<number | und
   return response.statusCode;
 }
 
-it("answers this machine alone where it has no key, and else who has that key", async () => {
+it("needs a local request without a metrics key, and that key otherwise", async () => {
   server = await startTestServer({ apiKeys: [{ owner: "ada", key: "a-long-secret" }] });
   await scrape(server);
   const ofProxies: Record<string, string>[] = [
@@ -271,7 +271,7 @@ it("answers this machine alone where it has no key, and else who has that key", 
     expect([passedOn.status, await passedOn.text()]).toEqual([403, expect.stringContaining("MILLRACE_METRICS_KEY")]);
   }
   await server.close();
-  // Of a proxy that says nothing, but keeps the name that was asked for.
+  // Of a proxy without forwarding headers that keeps the requested host.
   server = await server.restart({ allowedHosts: ["millrace.example"] });
   expect(await statusAs(server, "millrace.example")).toBe(403);
   expect(await statusAs(server, new URL(server.url).host)).toBe(200);
@@ -286,6 +286,6 @@ it("answers this machine alone where it has no key, and else who has that key", 
   for (const headers of wrong) {
     expect((await server.send("GET", "/metrics", undefined, headers)).status).toBe(401);
   }
-  // It opens nothing else.
+  // The key opens no other route.
   expect((await server.send("GET", "/tools", undefined, { authorization: "Bearer for-prometheus" })).status).toBe(401);
 });

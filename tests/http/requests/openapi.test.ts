@@ -25,7 +25,7 @@ let server: TestServer;
 let text: string;
 let document: z.infer<typeof OpenApi>;
 beforeAll(async () => {
-  // With every route that there can be.
+  // With every optional route.
   server = await startTestServer({ allowTruncate: true });
   text = await (await server.send("GET", "/openapi.json")).text();
   document = OpenApi.parse(JSON.parse(text));
@@ -49,7 +49,7 @@ test("every route is described", () => {
   expect(described.toSorted()).toEqual(written.toSorted());
 });
 
-test("every parameter of a path is described and every reference leads somewhere", () => {
+test("every parameter of a path is described and every reference resolves", () => {
   for (const [path, operations] of Object.entries(document.paths)) {
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name));
     for (const operation of Object.values(operations)) {
@@ -62,8 +62,8 @@ test("every parameter of a path is described and every reference leads somewhere
   for (const name of named) expect(document.components.schemas).toHaveProperty(name);
 });
 
-test("types can be made from it: each schema has a name of ours, and each operation says how it refuses", () => {
-  // Zod names a schema that refers to itself by a number, and two such would be one.
+test("types can be generated: each schema has a name of ours, and each operation has its error responses", () => {
+  // Zod names a recursive schema by a number, and two of those would be merged.
   expect(Object.keys(document.components.schemas).filter((name) => name.startsWith("__"))).toEqual([]);
   const silent = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.values(operations).flatMap(({ responses }) =>
@@ -73,7 +73,7 @@ test("types can be made from it: each schema has a name of ours, and each operat
   expect(silent).toEqual([]);
 });
 
-test("whether an operation wants a key is described as it is", async () => {
+test("the description says correctly whether an operation needs a key", async () => {
   expect(document.security).toEqual([{}, { ApiKey: [] }]);
   const locked = await startTestServer({ apiKeys: [{ owner: "ann", key: "key-of-ann" }] });
   try {
@@ -96,10 +96,10 @@ test("a run's body is described by the schema that validates it, with its modes"
   expect(JSON.stringify(document.components.schemas["RunCreate"])).toContain("messages-tuple");
 });
 
-test("headers are described where they are read and told", () => {
+test("headers are described where they are read and sent", () => {
   const withHeader = (name: string): string[] =>
     Object.entries(document.paths).flatMap(([path, operations]) =>
-      // The routes below /api are those of toolkits, which say it in their own tests.
+      // The routes below /api are those of toolkits, whose own tests check this.
       Object.values(path.startsWith("/api/") ? {} : operations).flatMap(({ parameters }) =>
         (parameters ?? []).some((one) => one.in === "header" && one.name === name) ? [path] : [],
       ),
@@ -133,7 +133,7 @@ test("headers are described where they are read and told", () => {
   expect(JSON.stringify(document.paths["/runs/stream"]?.["post"]?.responses["200"])).toContain("`gap`");
 });
 
-test("wrong values are described as they are answered", () => {
+test("invalid values are described as they are answered", () => {
   expect(JSON.stringify(document.paths["/threads"]?.["post"]?.responses["400"])).toContain("ZodError");
 });
 
@@ -149,7 +149,7 @@ test("the page at /docs has no script and no style in it, and is the only page b
   const pages = folders
     .flatMap((folder) => filesBelow(folder))
     .filter((path) => /\.html\(|text\/html/.test(readSource(path).text));
-  // The elements by which a page of somebody else loads an interface are none (tests/http/clients/ui.test.ts).
+  // Elements by which a foreign page loads an interface are no page (tests/http/clients/ui.test.ts).
   expect(pages).toEqual([
     "src/http/console/console-routes.ts",
     "packages/engine/src/http/describe.ts",
@@ -157,7 +157,7 @@ test("the page at /docs has no script and no style in it, and is the only page b
   ]);
 });
 
-test("the page at /docs needs nothing from elsewhere", async () => {
+test("the page at /docs loads nothing from other hosts", async () => {
   const page = await (await server.send("GET", "/docs")).text();
   expect(page).not.toMatch(/https?:\/\//);
   const assets = [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => path ?? "");

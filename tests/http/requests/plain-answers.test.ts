@@ -15,7 +15,7 @@ interface Raw {
   bytes: Buffer;
 }
 
-/** A request as it goes over the wire: nothing is unpacked. */
+/** A request as it is sent: nothing is decompressed. */
 function raw(
   url: string,
   options: { method?: string; body?: object; headers?: Record<string, string> } = {},
@@ -37,8 +37,8 @@ function raw(
 const gzip = { "accept-encoding": "br;q=1, gzip;q=0.8" };
 const big = { assistant_id: "counter", input: { note: "x".repeat(10_000) }, metadata: { note: "y".repeat(10_000) } };
 
-describe("plain answers", () => {
-  it.each(["/openapi.json", "/tools", "/docs/swagger-ui.css"])("of %s are packed for who takes that", async (path) => {
+describe("answers", () => {
+  it.each(["/openapi.json", "/tools", "/docs/swagger-ui.css"])("of %s are compressed on request", async (path) => {
     const plain = await raw(`${server.url}${path}`);
     expect(plain.headers["content-encoding"]).toBeUndefined();
     const packed = await raw(`${server.url}${path}`, { headers: gzip });
@@ -49,12 +49,12 @@ describe("plain answers", () => {
     expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 2);
   });
 
-  it.each(["identity", "br", "gzip;q=0", "deflate, *;q=0"])("stay as they are for %s", async (wanted) => {
+  it.each(["identity", "br", "gzip;q=0", "deflate, *;q=0"])("are not compressed for %s", async (wanted) => {
     const { headers } = await raw(`${server.url}/openapi.json`, { headers: { "accept-encoding": wanted } });
     expect(headers["content-encoding"]).toBeUndefined();
   });
 
-  it("come as usual for who offers to go on in another protocol, with what was sent", async () => {
+  it("are normal for a client that offers a protocol upgrade, whose body is read", async () => {
     const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQAAP__" };
     const { status, bytes } = await raw(`${server.url}/threads`, {
       method: "POST",
@@ -73,12 +73,12 @@ describe("plain answers", () => {
     expect(headers["content-encoding"]).toBe(encoding);
   });
 
-  it("stay as they are where they are short", async () => {
+  it("are not compressed if they are short", async () => {
     const { headers, bytes } = await raw(`${server.url}/ok`, { headers: gzip });
     expect([headers["content-encoding"], bytes.toString()]).toEqual([undefined, '{"ok":true}']);
   });
 
-  it("that are waited for are packed too, and events never", async () => {
+  it("of waiting requests are compressed too, and events never", async () => {
     const waited = await raw(`${server.url}/runs/wait`, { method: "POST", body: big, headers: gzip });
     const streamed = await raw(`${server.url}/runs/stream`, { method: "POST", body: big, headers: gzip });
     expect(streamed.headers["content-encoding"]).toBeUndefined();
@@ -88,16 +88,16 @@ describe("plain answers", () => {
     expect(Number(waited.headers["content-length"])).toBe(waited.bytes.length);
   });
 
-  it("keep the connection, so that the next request needs no other", async () => {
+  it("keep the connection, so that the next request needs no new one", async () => {
     const { headers } = await raw(`${server.url}/openapi.json`, { headers: gzip });
     expect(headers["connection"]).toBe("keep-alive");
-    // Longer than clients rest between two requests.
+    // Longer than clients wait between two requests.
     expect(headers["keep-alive"]).toBe("timeout=65");
   });
 });
 
-describe("requests at the same time", () => {
-  it("are refused beyond the limit with 429 and a time to come back, and taken again when one is over", async () => {
+describe("concurrent requests", () => {
+  it("are refused beyond the limit with 429 and Retry-After, and accepted again when one has ended", async () => {
     const small = await startTestServer({ maxRequests: 2 });
     try {
       const thread = (await small.client.threads.create()).thread_id;

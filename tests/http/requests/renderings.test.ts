@@ -4,8 +4,8 @@ import type { RunEvent } from "@millrace/engine/run-events";
 
 const megabyte = 1024 * 1024;
 
-describe("what was rendered", () => {
-  it("is kept as far as there is room, the newest longest", () => {
+describe("the cache of rendered events", () => {
+  it("keeps the newest up to its size", () => {
     const renderings = new Renderings<string>();
     const states = Array.from({ length: 40 }, (_, id) => ({ id }));
     for (const state of states) renderings.set(state, `state ${state.id}`, megabyte);
@@ -14,14 +14,14 @@ describe("what was rendered", () => {
     expect(renderings.get(states.at(-1) ?? {})).toBe("state 39");
   });
 
-  it("stays where it is short, however many there are", () => {
+  it("keeps short ones, whatever their number", () => {
     const renderings = new Renderings<string>();
     const tokens = Array.from({ length: 10_000 }, (_, id) => ({ id }));
     for (const token of tokens) renderings.set(token, "a token", 8 * 1024 - 1);
     expect(tokens.every((token) => renderings.get(token) === "a token")).toBe(true);
   });
 
-  it("is rendered anew for a reader that comes late", () => {
+  it("renders again for a late reader", () => {
     const events = Array.from({ length: 40 }, (_, id): RunEvent => {
       return { id, event: "values", namespace: [], data: { text: String(id).padEnd(megabyte, "x") } };
     });

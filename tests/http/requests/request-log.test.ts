@@ -8,7 +8,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** A server, and the lines of its log of some kind. */
+/** A server, and the lines of its log with one event name. */
 async function start(level: string, changes: Parameters<typeof startTestServer>[0] = {}) {
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger(level, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -17,7 +17,7 @@ async function start(level: string, changes: Parameters<typeof startTestServer>[
   return { started, lines: (name: string) => lines.filter(({ msg }) => msg === name) };
 }
 
-it("has a line for the start and the end of each run, also of graphs of others", async () => {
+it("the log has a line for the start and the end of each run, also of users' own graphs", async () => {
   const { started, lines } = await start("info");
   const { thread_id } = await started.client.threads.create();
   await started.client.runs.wait(thread_id, "counter", { input: { count: 1 } });
@@ -41,7 +41,7 @@ it("has a line for the start and the end of each run, also of graphs of others",
   expect(lines("request")).toEqual([]);
 });
 
-it("names refused keys without them, and goes on counting where there are too many", async () => {
+it("the log has refused keys without their text, and limits their number", async () => {
   const { started, lines } = await start("info", { apiKeys: [{ owner: "ada", key: "a-long-secret" }] });
   const refused = await started.send("GET", "/tools", undefined, { "x-api-key": "a-wrong-secret" });
   expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
@@ -60,7 +60,7 @@ it("names refused keys without them, and goes on counting where there are too ma
   expect(lines("request_refused")).toHaveLength(20);
 });
 
-it("names slow requests, and at debug each one", async () => {
+it("the log has slow requests, and at debug level every request", async () => {
   const { started, lines } = await start("debug", { slowRequestSeconds: 0.000_001 });
   const { thread_id } = await started.client.threads.create();
   expect(lines("request_slow")).toMatchObject([{ level: 40, method: "POST", path: "/threads", status: 200 }]);

@@ -42,8 +42,8 @@ const context = {
 };
 
 describe("the first request for schemas", () => {
-  it("has what the types of an Annotation say, with their comments", async () => {
-    // On a busy machine the compiler takes longer than a request waits; then the next one has what it says.
+  it("contains the types of an Annotation, with their comments", async () => {
+    // On a busy machine the compiler takes longer than a request waits; then the next request has the types.
     const typed = async () => {
       const found = await server.client.assistants.getSchemas("annotated");
       return JSON.stringify(found.state_schema).includes('"description"') ? found : undefined;
@@ -86,7 +86,7 @@ describe("the first request for schemas", () => {
     expect(schemas.config_schema).toEqual(schemas.context_schema);
   });
 
-  it("tells what goes in and what comes out where they are not the state", async () => {
+  it("contains input and output if they differ from the state", async () => {
     const schemas = await server.client.assistants.getSchemas("narrow");
     const text = { type: "string" };
     expect(schemas.input_schema?.properties).toEqual({ question: text });
@@ -101,7 +101,7 @@ describe("the first request for schemas", () => {
     expect(schemas).toMatchObject({ state_schema: question, input_schema: question, output_schema: question });
   });
 
-  it("has what a workflow of the functional API takes and gives", async () => {
+  it("contains the input and output of a workflow of the functional API", async () => {
     expect(await server.client.assistants.getSchemas("functional")).toMatchObject({
       input_schema: { properties: { value: { type: "number" }, unit: { type: "string", enum: ["km", "m"] } } },
       output_schema: { properties: { length: { type: "number" } } },
@@ -109,7 +109,7 @@ describe("the first request for schemas", () => {
     });
   });
 
-  it("has what zod says, and what LangGraph was told beside it", async () => {
+  it("contains zod schemas, and LangGraph's metadata beside them", async () => {
     expect(await server.client.assistants.getSchemas("zod3")).toMatchObject({
       state_schema: {
         properties: {
@@ -141,13 +141,13 @@ describe("the first request for schemas", () => {
     });
   });
 
-  it.each(["stateSchema", "reactAgent", "agent", "deepAgent"])("knows the messages of %s", async (id) => {
+  it.each(["stateSchema", "reactAgent", "agent", "deepAgent"])("contains the messages of %s", async (id) => {
     const schemas = await server.client.assistants.getSchemas(id);
     const known = { type: "object", properties: { messages: { langgraph_type: "messages" } } };
     expect(schemas).toMatchObject({ state_schema: known, input_schema: known, output_schema: known });
   });
 
-  it("has the same for an assistant that somebody made", async () => {
+  it("is the same for an assistant that a user created", async () => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "annotated" });
     const { graph_id, ...schemas } = await server.client.assistants.getSchemas(assistant_id);
     expect(graph_id).toBe("annotated");
@@ -160,7 +160,7 @@ describe("the schemas of subgraphs", () => {
     properties: { messages, [name]: { type: "string", enum: values } },
   });
 
-  it("are as their types say, however deep they lie", async () => {
+  it("contain their types, at any depth", async () => {
     expect(await server.client.assistants.getSubgraphs("nested", { recurse: true })).toMatchObject({
       middle: { state: inner("middle", ["left", "right"]), input: inner("middle", ["left", "right"]) },
       "middle|leaf": { state: inner("leaf", ["one", "two"]), output: inner("leaf", ["one", "two"]) },

@@ -15,7 +15,7 @@ let routes: DescribedRoute[];
 beforeAll(async () => {
   server = await startTestServer();
   ({ routes } = await describedRoutes(server));
-  // What is served beside the described routes.
+  // Routes beside the described ones.
   for (const path of ["/openapi.json", "/docs", "/docs/start.js"]) {
     routes.push({ method: "GET", path, parameters: [], body: undefined });
   }
@@ -27,7 +27,7 @@ function send(route: DescribedRoute, headers: Record<string, string>, base = ser
   return sendAs(base.url, route, { id, headers });
 }
 
-/** Everything of the server that a request could have changed. */
+/** All data of the server that a request could have changed. */
 async function stateOf({ client }: TestServer): Promise<string> {
   const threads = await client.threads.search({ limit: 1000 });
   const runs = await Promise.all(threads.map((thread) => client.runs.list(thread.thread_id)));
@@ -35,7 +35,7 @@ async function stateOf({ client }: TestServer): Promise<string> {
 }
 
 describe("every route of /openapi.json", () => {
-  test("is refused for a foreign Host, whatever the body is said to be", async () => {
+  test("is refused for a foreign Host, with any content type", async () => {
     const before = await stateOf(server);
     const passed: string[] = [];
     for (const route of routes) {
@@ -50,7 +50,7 @@ describe("every route of /openapi.json", () => {
     expect(await stateOf(server)).toBe(before);
   });
 
-  test("is refused for a foreign Origin, whatever the body is said to be", async () => {
+  test("is refused for a foreign Origin, with any content type", async () => {
     const before = await stateOf(server);
     const passed: string[] = [];
     for (const route of routes) {
@@ -64,7 +64,7 @@ describe("every route of /openapi.json", () => {
     expect(await stateOf(server)).toBe(before);
   });
 
-  test("that changes something refuses a body which a form can send", async () => {
+  test("that changes something refuses the content types of forms", async () => {
     const passed: string[] = [];
     for (const route of routes.filter(({ method }) => method !== "GET")) {
       for (const type of ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/html"]) {
@@ -75,7 +75,7 @@ describe("every route of /openapi.json", () => {
     expect(passed).toEqual([]);
   });
 
-  test("wants a key where there are keys, health and descriptions aside", async () => {
+  test("needs a key if there are keys, except health and descriptions", async () => {
     const keyed = await startTestServer({ apiKeys: [{ owner: "one", key: "the-key" }] });
     try {
       const open: string[] = [];

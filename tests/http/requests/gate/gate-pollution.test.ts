@@ -7,7 +7,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** JSON as it is on the wire: `JSON.stringify` of an object literal would set the prototype instead. */
+/** JSON as it is sent: `JSON.stringify` of an object literal would set the prototype instead. */
 const poisons = [
   `{"__proto__":{"polluted":1}}`,
   `{"constructor":{"prototype":{"polluted":1}}}`,
@@ -18,7 +18,7 @@ const poisons = [
 ];
 const names = ["__proto__", "constructor", "prototype", "hasOwnProperty", "toString", "__defineGetter__"];
 
-/** Whether any object has become different: the only property a request could have given to all. */
+/** Whether Object.prototype has changed: the only property that a request could have given to all objects. */
 function isClean(): boolean {
   const probe: object = {};
   return !("polluted" in probe) && !("polluted" in Object) && Object.keys(Object.prototype).length === 0;
@@ -31,8 +31,8 @@ async function newThread(): Promise<string> {
 const run = (field: string, poison: string): string =>
   `{"assistant_id":"mirror","input":{"seen":{}},${field.replace("POISON", poison)}}`;
 
-describe("a body with names of prototypes changes no prototype", () => {
-  /** Every place of the API that takes an object with free keys (S7 in reliability.md). */
+describe("a body with the names of prototypes changes no prototype", () => {
+  /** Every route that takes an object with free keys (S7 in reliability.md). */
   const places: [string, (poison: string, thread: string) => [method: string, path: string, body: string]][] = [
     ["metadata of a thread", (poison) => ["POST", "/threads", `{"metadata":${poison}}`]],
     ["a change of metadata", (poison, id) => ["PATCH", `/threads/${id}`, `{"metadata":${poison}}`]],
@@ -76,14 +76,14 @@ describe("a body with names of prototypes changes no prototype", () => {
       expect(response.status, `${body}: ${text}`).toBeLessThan(500);
       expect(isClean(), body).toBe(true);
     }
-    // What was stored is read and merged again.
+    // The stored value is read and merged again.
     expect((await server.send("GET", `/threads/${id}/state`)).status).toBe(200);
     await server.client.runs.wait(id, "mirror", { input: { seen: {} } });
     expect(isClean()).toBe(true);
   });
 });
 
-describe("a name of a prototype", () => {
+describe("the name of a prototype", () => {
   const places = [
     "assistants/NAME",
     "assistants/NAME/schemas",
@@ -93,14 +93,14 @@ describe("a name of a prototype", () => {
     "docs/NAME",
   ];
 
-  test.each(places)("in /%s finds nothing", async (place) => {
+  test.each(places)("in /%s is 404", async (place) => {
     for (const name of names) {
       const { status } = await server.send("GET", `/${place.replace("NAME", name)}`);
       expect([400, 404], name).toContain(status);
     }
   });
 
-  test.each(names)("%s is no assistant, no node, no mode and no channel", async (name) => {
+  test.each(names)("%s is no assistant, node, mode or channel", async (name) => {
     const id = await newThread();
     const bodies = [
       { assistant_id: name, input: {} },

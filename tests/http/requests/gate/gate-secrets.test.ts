@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { toolkits } from "../../../../src/toolkits/index.ts";
 import { ServerProcess } from "../../../support/processes/server-process.ts";
 
-/** What is configured as a secret, by variable; none of it may come out anywhere (S16 in reliability.md). */
+/** The configured secrets, by variable; none of them may leave the server (S16 in reliability.md). */
 const canaries = {
   MILLRACE_API_KEYS: "canary-client-key-6f1c0a",
   OPENAI_API_KEY: "sk-canary-openai-77aa0193bd",
@@ -18,7 +18,7 @@ const canaries = {
   DASHSCOPE_API_KEY: "canary-dashscope-2b7d66e0",
   LANGSMITH_API_KEY: "lsv2_canary_langsmith_a1b2c3",
 };
-/** Keys that are stored through the API: a provider's of one's own, and one before that of the environment. */
+/** Keys that are stored by the API: one of a user's own provider, and one that overrides the environment. */
 const stored = { mine: "canary-stored-mine-88c1e5d0", zhipu: "canary-stored-zhipu-3b7f9a12" };
 /** And one of a search engine. */
 const searchKey = "canary-stored-search-5e0d72c1";
@@ -28,12 +28,12 @@ let folder = "";
 let server: ServerProcess;
 let vendor: Server;
 const traces: string[] = [];
-/** The keys that the search engine was asked with. */
+/** The keys that the search engine has received. */
 const searchKeys: string[] = [];
-/** Everything the server said to its clients. */
+/** Everything the server has sent to its clients. */
 const said: string[] = [];
 
-/** A vendor that refuses the key and repeats it in its reason, as some do; and a LangSmith that takes everything. */
+/** A vendor that refuses the key and repeats it in its error, as some do; and a LangSmith that accepts everything. */
 function startVendor(): Promise<string> {
   vendor = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -56,7 +56,7 @@ function startVendor(): Promise<string> {
     });
   });
   const { promise, resolve } = Promise.withResolvers<string>();
-  // A server that listens on a port has an AddressInfo.
+  // A listening server has an AddressInfo.
   vendor.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(vendor.address() as AddressInfo).port}`));
   return promise;
 }
@@ -153,13 +153,13 @@ describe("keys of the configuration", () => {
     expect(said.map(found).flat()).toEqual([]);
   });
 
-  test("are in no line of the log, at its most talkative", async () => {
+  test("are in no line of the log at debug level", async () => {
     const log = await readFile(server.logFile, "utf8");
     expect(log).toContain('"msg":"listening"');
     expect(found(log)).toEqual([]);
   });
 
-  test("are in no file of the data folder but that of the keys", async () => {
+  test("are in no file of the data folder except the key file", async () => {
     const files = await readdir(join(folder, "data"));
     expect(files).toEqual(expect.arrayContaining(["millrace.db", "models.yaml", "credentials.json"]));
     for (const file of files.filter((name) => name !== "credentials.json"))

@@ -9,7 +9,7 @@ import { openGate } from "../../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../../support/test-server.ts";
 
 const limit = 1024 * 1024;
-/** Megabytes that a request which is refused may cost (S6 in reliability.md). */
+/** The megabytes that a refused request may cost (S6 in reliability.md). */
 const mostMemory = 20;
 
 let server: TestServer;
@@ -26,7 +26,7 @@ function open(): Socket {
 
 const half: object = { duplex: "half" };
 
-/** Everything that comes back on this connection until the server ends it, also when it does so in the middle of our words. */
+/** Everything received on this connection until the server ends it, also while we are still sending. */
 function answerOn(socket: Socket): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let text = "";
@@ -39,7 +39,7 @@ function answerOn(socket: Socket): Promise<string> {
 const start = (more: string): string =>
   `POST /threads HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n${more}`;
 
-describe("a request that dribbles in", () => {
+describe("a request that is sent slowly", () => {
   test.each([
     ["never ends its headers", start("x-slow: 1\r\n")],
     ["never sends its body", start("content-length: 100\r\n\r\n")],
@@ -54,21 +54,21 @@ describe("a request that dribbles in", () => {
     expect(await server.client.threads.count()).toBe(before);
   });
 
-  test("costs an answer that takes longer nothing", async () => {
+  test("does not time out a slow answer of another request", async () => {
     const gate = crypto.randomUUID();
     const run = { assistant_id: "gated", input: { gate }, stream_mode: ["values"] };
     const stream = await server.send("POST", "/runs/stream", run);
     const socket = open();
     const answer = answerOn(socket);
     socket.write(start("content-length: 100\r\n\r\n"));
-    // By now the time of the run's own request is over as well.
+    // By now the time limit of the run's own request has passed as well.
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
     openGate(gate);
     expect(await stream.text()).toContain('"passed":true');
   });
 });
 
-describe("a list of more than anybody asks for", () => {
+describe("a list that is too long", () => {
   const record = (list: number[]): object => Object.fromEntries(list.map((item, index) => [`p${index}`, item]));
   const events = `/threads/${crypto.randomUUID()}/stream/events`;
 
@@ -87,13 +87,13 @@ describe("a list of more than anybody asks for", () => {
     expect([response.status, answer]).toMatchObject([400, { error: { issues: [{ message: expect.any(String) }] } }]);
   });
 
-  test("is refused although each element is right, where each is compared with each row", async () => {
+  test("is refused although each element is valid, if each is compared with each row", async () => {
     const select = Array.from({ length: 1001 }, () => "thread_id");
     expect((await server.send("POST", "/threads/search", { select })).status).toBe(400);
     expect((await server.send("POST", "/threads/search", { select: select.slice(1) })).status).toBe(200);
   });
 
-  test("is told of by the first of its wrong elements", async () => {
+  test("is refused with a limited number of errors", async () => {
     const run_ids = Array.from({ length: 1000 }, () => 1);
     const response = await server.send("POST", "/runs/cancel", { thread_id: crypto.randomUUID(), run_ids });
     expect(response.status).toBe(400);
@@ -102,7 +102,7 @@ describe("a list of more than anybody asks for", () => {
   });
 });
 
-describe("a request of a size or shape that nobody means", () => {
+describe("a request of an extreme size or shape", () => {
   let folder = "";
   let own: ServerProcess;
   beforeAll(async () => {
@@ -111,7 +111,7 @@ describe("a request of a size or shape that nobody means", () => {
     own = new ServerProcess(folder, join(folder, "workspace"));
     own.configure({ MILLRACE_BODY_LIMIT: String(limit) });
     await own.start();
-    // What any request of the largest size costs, once.
+    // The cost of any request of the largest size, paid once.
     for (let round = 0; round < 12; round += 1)
       await post(JSON.stringify({ metadata: { a: "x".repeat(limit - 100) } }));
   });
@@ -125,12 +125,12 @@ describe("a request of a size or shape that nobody means", () => {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body,
-      // Node's fetch wants it for a streamed body, and its type does not know it.
+      // Node's fetch needs it for a streamed body, and its type does not have it.
       ...half,
     });
   }
 
-  /** The most memory that the server's process has ever held, in bytes. */
+  /** The peak memory of the server's process, in bytes. */
   async function highWater(): Promise<number> {
     const status = await readFile(`/proc/${own.pid}/status`, "utf8");
     return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
@@ -142,7 +142,7 @@ describe("a request of a size or shape that nobody means", () => {
     const answer = answerOn(socket);
     const headers = Array.from({ length: 10_000 }, (_, index) => `x-${index}: 1\r\n`).join("");
     socket.write(start(`${headers}content-length: 2\r\n\r\n{}`));
-    // The connection is closed while we still write, which may cost us the answer.
+    // The connection is closed while we still write, which may lose the answer.
     expect(["", "431"]).toContain((await answer).slice(9, 12));
     expect(await server.client.threads.count()).toBe(before);
   });
@@ -150,11 +150,11 @@ describe("a request of a size or shape that nobody means", () => {
   const keys = (length: number): object =>
     Object.fromEntries(Array.from({ length }, (_, index) => [index.toString(36), 1]));
 
-  test("with 100,000 keys is taken as what it is", async () => {
+  test("with 100,000 keys is accepted", async () => {
     expect((await post(JSON.stringify({ metadata: keys(100_000) }))).status).toBe(200);
   });
 
-  test("with an object of more keys is refused, whatever stands around it", async () => {
+  test("with more keys in one object is refused, at any depth", async () => {
     const metadata = { text: '{"a":1', list: [{ b: 1 }, keys(100_001)] };
     const response = await post(JSON.stringify({ metadata }));
     expect([response.status, await response.text()]).toEqual([

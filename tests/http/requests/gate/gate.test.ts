@@ -20,7 +20,7 @@ interface Answer {
   text: string;
 }
 
-/** `fetch` sets Host and Origin by itself; this sends what it is given. */
+/** `fetch` sets Host and Origin itself; this sends the given ones. */
 function send(method: string, path: string, headers: Record<string, string>): Promise<Answer> {
   return sendTo(server, method, path, headers);
 }
@@ -89,7 +89,7 @@ describe("Origin", () => {
   });
 
   test.each(["https://smith.langchain.com", "http://localhost:3000"])(
-    "%s may call and read the headers",
+    "%s is allowed and may read the headers",
     async (origin) => {
       const { status, headers } = await send("POST", "/threads", { origin });
       expect(status).toBe(200);
@@ -98,11 +98,11 @@ describe("Origin", () => {
     },
   );
 
-  test("our own pages may call", async () => {
+  test("our own pages are allowed", async () => {
     expect((await send("POST", "/threads", { origin: server.url })).status).toBe(200);
   });
 
-  test("a preflight is answered with what was asked for", async () => {
+  test("a preflight gets the requested methods and headers", async () => {
     const { status, headers } = await send("OPTIONS", "/threads", {
       origin: "https://smith.langchain.com",
       "access-control-request-method": "POST",
@@ -115,7 +115,7 @@ describe("Origin", () => {
     expect(headers["access-control-allow-private-network"]).toBe("true");
   });
 
-  test("an error is readable by the page that may call", async () => {
+  test("an error can be read by an allowed page", async () => {
     const { status, headers } = await send("GET", "/nowhere", { origin: "http://localhost:3000" });
     expect(status).toBe(404);
     expect(headers["access-control-allow-origin"]).toBe("http://localhost:3000");
@@ -146,7 +146,7 @@ describe("a server for development", () => {
     expect(called.headers).not.toHaveProperty("access-control-allow-credentials");
   });
 
-  test("refuses every other page and name, and logs a page once with the setting that allows it", async () => {
+  test("refuses every other page and name, and logs a page once with the setting that would allow it", async () => {
     const foreign = [
       "http://evil.com",
       "null",
@@ -167,14 +167,14 @@ describe("a server for development", () => {
     expect(refused[0]?.allowed_by).toContain("http.cors");
   });
 
-  test("does not fill its log with pages that somebody makes up", async () => {
+  test("limits the log lines for invented origins", async () => {
     for (let page = 0; page < 150; page += 1) {
       expect((await sendTo(local, "GET", "/info", { origin: `http://evil-${page}.com` })).status).toBe(403);
     }
     expect(lines.filter(({ msg }) => msg === "origin_refused").length).toBe(100);
   });
 
-  test("is what the dev commands start", async () => {
+  test("is started by the dev commands", async () => {
     const { scripts } = JSON.parse(await readFile(new URL("../../../../package.json", import.meta.url), "utf8"));
     expect(scripts.dev).toContain("MILLRACE_LOCAL_PAGES=${MILLRACE_LOCAL_PAGES:-1}");
     expect(loadConfig({ MILLRACE_LOCAL_PAGES: "1" }).localPages).toBe(true);
@@ -190,7 +190,7 @@ describe("API keys", () => {
   afterAll(() => keyed.remove());
 
   test.each<Record<string, string>>([{ "x-api-key": "second-key" }, { authorization: "Bearer first-key" }])(
-    "%j is let in",
+    "%j is accepted",
     async (headers) => {
       expect((await keyed.send("POST", "/threads", {}, headers)).status).toBe(200);
     },
@@ -207,7 +207,7 @@ describe("API keys", () => {
     expect(await response.text()).toContain("API key");
   });
 
-  test("health and descriptions are free, the client sends its key", async () => {
+  test("health and descriptions need no key, and the client sends its key", async () => {
     expect((await keyed.send("GET", "/ok")).status).toBe(200);
     expect((await keyed.send("GET", "/info")).status).toBe(200);
     expect((await keyed.send("GET", "/docs/swagger-ui.css")).status).toBe(200);
