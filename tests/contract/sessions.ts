@@ -181,7 +181,7 @@ function describeSearch(fixture: StorageFixture): void {
       ["of an object whose text is those words", { a: 1 }, false],
       ["of a number that reads the same", 5, false],
       ["of nothing", null, false],
-    ])("finds what an index of its own holds as it finds the rest: %s", async (_name, background_of, isFound) => {
+    ])("finds metadata with a separate index like the rest: %s", async (_name, background_of, isFound) => {
       await create("s1", 1, { metadata: { background_of } });
       const words = typeof background_of === "string" ? background_of : JSON.stringify(background_of);
       const found = await fixture.storage.sessions.search({ ...page, metadata: { background_of: words } });

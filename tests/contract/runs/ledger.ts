@@ -14,7 +14,7 @@ export function describeLedger(name: string, create: (sessionIds: string[]) => P
       ["idempotent", { kind: "repeat" }],
       ["reconcilable", { kind: "reconcile", started_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
       ["unsafe", { kind: "unknown", started_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
-    ] as const)("answers a second start of a %s call that never ended with %o", async (effect, answer) => {
+    ] as const)("answers a second start of an unfinished %s call with %o", async (effect, answer) => {
       const ledger = await create(["s1"]);
       expect(await ledger.start(call(effect))).toEqual({ kind: "start" });
       expect(await ledger.start(call(effect))).toEqual(answer);
