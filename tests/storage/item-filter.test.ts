@@ -69,7 +69,7 @@ describe("a filter", () => {
     [{ size: { $gt: 1, other: 2 } }, 'filter.size: there is no operator "other"'],
     [{ a: { b: { $like: "x" } } }, 'filter.a.b: there is no operator "$like"'],
     [{ $or: [{ a: 1 }] }, "filter: $or has to stand below a field"],
-  ])("%j is refused, and the operators are named", (filter, message) => {
+  ])("%j is refused with a list of the operators", (filter, message) => {
     expect(() => checkFilter(filter)).toThrow(
       expect.objectContaining({
         code: "invalid_parameter",
@@ -113,7 +113,7 @@ describe("the score of a value", () => {
     [0, "sea", ["missing.path", "title.deeper", "authors[9]"]],
     [0, "sea", []],
     [0, "object", ["constructor"]],
-  ])("is %s for %j, looking at %j", (expected, query, index) => {
+  ])("is %s for %j, with the fields %j", (expected, query, index) => {
     expect(scoreOf(book, index, query)).toBe(expected);
   });
 });

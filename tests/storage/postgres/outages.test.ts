@@ -39,7 +39,7 @@ describe("a PostgreSQL that refuses", () => {
     ["everybody, since it stops", "57P01", "storage_unavailable", "MILLRACE_DATABASE"],
     ["writes, since it is a copy", "25006", "storage_unavailable", "MILLRACE_DATABASE"],
     ["writes, since its disk is full", "53100", "storage_full", "disk of PostgreSQL"],
-  ])("%s (%s) is told as what it is, with the remedy", async (_name, sqlState, code, remedy) => {
+  ])("%s (%s) gives a specific error with a suggestion", async (_name, sqlState, code, remedy) => {
     const refusing = createServer((socket) => socket.once("data", () => socket.end(refusal(sqlState))));
     refusing.listen(0, "127.0.0.1");
     await once(refusing, "listening");

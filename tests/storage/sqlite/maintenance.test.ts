@@ -229,7 +229,7 @@ describe("the command line", () => {
     [["shine"], 64, 'no command "shine"'],
     [["prune", "--older-than", "1h", "--everything"], 64, "--everything"],
     [["restore", "nowhere.db"], 1, "There is no file"],
-  ])("%j is refused with %i and a reason", (parameters, status, reason) => {
+  ])("%j is refused with exit code %i and a reason", (parameters, status, reason) => {
     expect(maintain(...parameters)).toMatchObject({ status, stdout: "", stderr: expect.stringContaining(reason) });
   });
 

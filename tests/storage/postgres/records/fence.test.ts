@@ -148,7 +148,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     it.each([
       ["calls of tools", calls],
       ["checkpoints", checkpoints],
-    ])("%s against whoever takes the run up with a lock, and is seen to lose it without", async (_name, made) => {
+    ])("%s against a reclaim with a lock, and does lose it without", async (_name, made) => {
       const fenced = await race(locked, made());
       expect(fenced.written).toBeGreaterThan(0);
       expect(fenced.missed).toBe(0);

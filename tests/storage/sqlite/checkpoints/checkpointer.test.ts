@@ -374,7 +374,7 @@ describe("removing", () => {
   test.each([
     ["MessagesValue", MessagesValue],
     ["MessagesDeltaValue", MessagesDeltaValue],
-  ])("all but the latest checkpoints leaves the state as it is (%s)", async (_name, messages) => {
+  ])("all but the latest checkpoints keeps the state (%s)", async (_name, messages) => {
     const schema = new StateSchema({ messages: messages as typeof MessagesValue }); // both are message channels
     const app = parallelGraph(schema, opened.saver);
     for (let turn = 0; turn < 3; turn += 1) {

@@ -51,7 +51,7 @@ it.each([
   ["sessions_created", "runs_temporary"],
   ["runs_of_session", "runs_unfinished"],
   ["sessions_created", "runs_unfinished"],
-])("the page of %s over that of %s has nothing done to runs that are over", (from, to) => {
+])("the page of %s in place of that of %s changes no ended run", (from, to) => {
   const database = openWithPage(from, to);
   try {
     const found = database.raw.pragma("integrity_check", { simple: true });
