@@ -97,7 +97,7 @@ test.each([
   ],
   ["POST /assistants/:assistant_id/versions 400", "POST", "/assistants/counter/versions", { limit: "many" }],
   ["POST /assistants/:assistant_id/latest 400", "POST", "/assistants/counter/latest", {}],
-])("%s: what cannot be used is said, and the server's words are the peer's", async (_title, method, path, body) => {
+])("%s: an invalid request, with the error messages of LangGraph's server", async (_title, method, path, body) => {
   const response = await server.send(method, path, body);
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ success: false, error: { name: "ZodError", issues: [{}] } });
@@ -113,7 +113,7 @@ test.each([
   ["GET /assistants/:assistant_id/subgraphs/:namespace 404", "GET", "/subgraphs/inside", "Assistant not found"],
   ["POST /assistants/:assistant_id/versions 404", "POST", "/versions", `Assistant "${missing}" not found.`],
   ["POST /assistants/:assistant_id/latest 404", "POST", "/latest", "Assistant not found"],
-])("%s: an assistant that does not exist", async (_title, method, rest, text) => {
+])("%s: an unknown assistant", async (_title, method, rest, text) => {
   const body = method === "GET" || method === "DELETE" ? undefined : { version: 1 };
   expect(await send(method, `/assistants/${missing}${rest}`, body)).toEqual([404, text]);
 });

@@ -74,7 +74,7 @@ describe("an invalid body", () => {
     ["GET /threads/:thread_id/runs/:run_id/join 400", "GET", `/threads/${missing}/runs/no-uuid/join`],
     ["GET /threads/:thread_id/runs/:run_id/stream 400", "GET", `/threads/${missing}/runs/no-uuid/stream`],
     ["GET /runs/:run_id/stream 400", "GET", "/runs/no-uuid/stream"],
-  ])("%s: nor can such an id or query", async (_title, method, path) => {
+  ])("%s: the id or the query is invalid", async (_title, method, path) => {
     expect((await send(method, path))[0]).toBe(400);
   });
 });
@@ -213,7 +213,7 @@ describe("starting a run of a thread", () => {
     ["POST /threads/:thread_id/runs 422", ""],
     ["POST /threads/:thread_id/runs/stream 422", "/stream"],
     ["POST /threads/:thread_id/runs/wait 422", "/wait"],
-  ])("%s: the thread is busy, and a second run is refused unless it may wait", async (_title, kind) => {
+  ])("%s: the thread is busy, and a second run is refused unless it may be queued", async (_title, kind) => {
     const threadId = await newThread();
     const first = await waiting(threadId);
     expect(await send("POST", `/threads/${threadId}/runs${kind}`, counter)).toEqual([422, busy]);
@@ -231,7 +231,7 @@ describe("starting a run of a thread", () => {
     ["POST /runs/stream 429", undefined],
     ["POST /runs/wait 429", undefined],
     ["POST /runs/batch 429", undefined],
-  ])("%s: too many wait, and the answer says when to come back", async (title, kind) => {
+  ])("%s: the queue is full, and the answer has Retry-After", async (title, kind) => {
     const threadId = await newThread();
     const first = await waiting(threadId);
     const queued = [];
@@ -582,7 +582,7 @@ describe("runs without a thread", () => {
     ["POST /runs/stream 422", "/runs/stream"],
     ["POST /runs/wait 422", "/runs/wait"],
     ["POST /runs/batch 422", "/runs/batch"],
-  ])("%s: the key came with another request", async (title, path) => {
+  ])("%s: the key was used with another request", async (title, path) => {
     const post = async (value: number): Promise<[number, string]> => {
       const body = { assistant_id: "counter", input: { value } };
       const sent = path.endsWith("batch") ? [body] : body;

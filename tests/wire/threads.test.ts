@@ -39,7 +39,7 @@ test.each([
   ["GET /threads/:thread_id/history 404", "GET", "/history", undefined, notFound],
   ["POST /threads/:thread_id/history 404", "POST", "/history", {}, notFound],
   ["GET /threads/:thread_id/stream 404", "GET", "/stream", undefined, notFound],
-])("%s: a thread that does not exist", async (_title, method, rest, body, text) => {
+])("%s: an unknown thread", async (_title, method, rest, body, text) => {
   expect(await send(method, `/threads/${missing}${rest}`, body)).toEqual([404, text]);
 });
 
@@ -62,7 +62,7 @@ test.each([
   ["GET /threads/:thread_id/history 400", "GET", `/threads/${missing}/history?limit=0`, undefined],
   ["POST /threads/:thread_id/history 400", "POST", `/threads/${missing}/history`, { limit: "all" }],
   ["GET /threads/:thread_id/stream 400", "GET", "/threads/no-uuid/stream", undefined],
-])("%s: what cannot be used is said", async (_title, method, path, body) => {
+])("%s: an invalid request", async (_title, method, path, body) => {
   const response = await server.send(method, path, body);
   expect(response.status).toBe(400);
   expect(await response.json()).toMatchObject({ success: false, error: { name: "ZodError", issues: [{}] } });

@@ -102,7 +102,7 @@ describe("a webhook", () => {
     ["ftp://example.com/hook", 400],
     ["http://name:word@example.com/hook", 403],
     ["no address", 400],
-  ])("that may not be told is refused before anything is admitted: %s", async (webhook, status) => {
+  ])("with an invalid or forbidden URL is refused before the run is admitted: %s", async (webhook, status) => {
     const { thread_id } = await server.client.threads.create();
     const body = { assistant_id: "counter", input: {}, webhook };
     for (const kind of ["", "/wait", "/stream"]) {
