@@ -57,7 +57,7 @@ describe("a user that cannot be serialized as JSON", () => {
     ["a symbol", "{ identity: 'ada', teams: [Symbol('blue')] }", "teams.0 is a symbol"],
     ["a Map", "{ identity: 'ada', teams: new Map([['blue', 1]]) }", "teams is a Map"],
     ["a cycle", "(() => { const user = { identity: 'ada' }; user.self = { user }; return user; })()", "self.user"],
-  ])("is refused with what of it is %s, in words", async (_name, user, problem) => {
+  ])("is refused with an error that describes %s", async (_name, user, problem) => {
     const server = await servers.serve(`.authenticate(() => (${user}))`);
     const headers = { accept: "application/json" };
     const answer = await server.send("POST", "/threads", {}, headers);

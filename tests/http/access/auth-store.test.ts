@@ -166,7 +166,7 @@ describe("a handler that changes the request", () => {
     ["an empty label", `value.namespace = ["", "notes"]`],
     ["what is no list", `value.namespace = "ada"`],
     ["a key that is no text", `value.key = 7`],
-  ])("is told when it leaves %s, and nothing is written", async (_name, change) => {
+  ])("gets an error when it leaves %s, and nothing is written", async (_name, change) => {
     const rules = `${byHeader}.on("store:put", ({ value }) => { ${change}; })`;
     const server = await servers.serve(rules);
     expect(await storeOf(server, "ada").put("plan", {})).toMatchObject({ status: 500 });

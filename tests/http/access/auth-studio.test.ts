@@ -38,7 +38,7 @@ describe("Studio's header", () => {
     ["x-forwarded-proto", "https"],
     ["x-real-ip", "192.0.2.7"],
     ["via", "1.1 proxy"],
-  ])("is not believed where %s says that somebody has passed the request on", async (name, value) => {
+  ])("is refused if %s shows that a proxy has forwarded the request", async (name, value) => {
     expect(await search({ [name]: value })).toBe(401);
   });
 

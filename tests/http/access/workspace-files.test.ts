@@ -83,7 +83,7 @@ describe("a file of the workspace", () => {
     ["/etc/hostname", {}, 403],
     ["notes/page.html", { owner: "guest" }, 403],
     ["notes/page.html", { range: "bytes=1000-" }, 416],
-  ])("is not given: %s %j is %i", async (path, more, status) => {
+  ])("is not sent: %s %j is %i", async (path, more, status) => {
     expect((await read(path, more)).status).toBe(status);
   });
 });

@@ -24,7 +24,7 @@ describe("hunks", () => {
       [1],
       `new\n${lines({ 15: "", 25: "twenty-FIVE\nand more\n" })}`,
     ],
-  ])("take back %s", (_, now, hunks, text) => {
+  ])("undo %s", (_, now, hunks, text) => {
     expect(withoutHunks({ before, after, now }, hunks)).toEqual({ kind: "text", text });
   });
 
@@ -45,7 +45,7 @@ describe("hunks", () => {
     ["a text that was emptied", "a\nb\n", "", "", { kind: "text", text: "a\nb\n" }],
     ["a text that was emptied and begun again", "a\nb\n", "", "c\n", { kind: "changed", hunk: 1 }],
     ["Windows' line breaks", "a\r\nb\r\n", "a\r\nc\r\n", "a\r\nc\r\n", { kind: "text", text: "a\r\nb\r\n" }],
-  ])("know %s", (_, was, is, now, answer) => {
+  ])("detect %s", (_, was, is, now, answer) => {
     expect(withoutHunks({ before: was, after: is, now }, [1])).toEqual(answer);
   });
 });

@@ -126,7 +126,7 @@ describe("an error in a file", () => {
     ["/agents/a", agent("b"), 2, "error", '"b" here'],
     ["/agents/a", agent("a").replace("read_file", "no_tool"), 4, "error", "no_tool"],
     ["/agents/a", "You look.", null, "error", "two lines of ---"],
-  ])("%s: %j is found in line %s", async (address, text, line, severity, said) => {
+  ])("%s: %j is reported in line %s", async (address, text, line, severity, said) => {
     const { answer } = await send("POST", `${address}/validate`, { text });
     expect(answer).toMatchObject({
       valid: severity === "warning",

@@ -90,7 +90,7 @@ describe("an uploaded file", () => {
     [".env", "uploads/env"],
     ["图片 1.txt", "uploads/图片 1.txt"],
     ["/", "uploads/file"],
-  ])("stays in its folder whatever it is called: %s", async (name, path) => {
+  ])("stays in its folder with any name: %s", async (name, path) => {
     expect(Upload.parse(await (await upload(name, png)).json()).path).toBe(path);
   });
 

@@ -80,7 +80,7 @@ describe("a store with an index", () => {
     ["openai:text-embedding-3-small", "/v1/embeddings", "Bearer embed-key", 3],
     ["openai:bge-m3", "/v1/embeddings", "Bearer embed-key", undefined],
     ["ollama:nomic-embed-text", "/api/embed", undefined, undefined],
-  ])("finds what means the same, nearest first, by %s", async (embed, path, authorization, dimensions) => {
+  ])("ranks items by similarity, by %s", async (embed, path, authorization, dimensions) => {
     const started = await start({ embed, dims: 3, fields: ["text"] });
     const { store } = started.server.client;
     await store.putItem(["notes"], "kitten", { text: "A kitten sleeps.", other: "ocean" });
@@ -284,7 +284,7 @@ describe("a store with an index", () => {
     ["names no file that is there", { embed: "./gone.ts:embed", dims: 3 }, "There is no file"],
     ["names no function", { embed: "./embed.mjs:embed", dims: 3 }, "is no function"],
     ["does not say how long the vectors are", { embed: "openai:x" }, "dims"],
-  ])("does not start where it %s", async (_, index, said) => {
+  ])("keeps the server from starting if it %s", async (_, index, said) => {
     await expect(start(index, {}, { "embed.mjs": "export const embed = 3;" })).rejects.toThrow(said);
   });
 });

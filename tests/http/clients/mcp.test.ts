@@ -134,7 +134,7 @@ describe("the MCP server at /mcp", () => {
     ["accept", { decision: "approve" }, false],
     ["accept", { decision: "reject", reason: "I need it" }, true],
     ["decline", undefined, true],
-  ] as const)("asks the person before a folder is deleted: %s %o", async (action, content, stays) => {
+  ] as const)("asks for approval before a folder is deleted: %s %o", async (action, content, stays) => {
     const name = `${action}-${content?.decision ?? "no"}`;
     await folderOf(name);
     const asked: string[] = [];

@@ -153,7 +153,7 @@ describe("a tool call in the text of a reply", () => {
     ["approve", "/one"],
     ["reject", "/one"],
     ["approve", "/slow"],
-  ])("runs once beside a call that waits for an approval: %s, %s", async (type, path) => {
+  ])("runs once beside a call that needs approval: %s, %s", async (type, path) => {
     holding();
     await start(holds(fetches(path), call("delete_file", { path: "a.txt" }), " Done."), { text: "That was all." });
     await writeFile(join(server.config.workspace, "a.txt"), "one");

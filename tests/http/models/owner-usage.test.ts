@@ -323,7 +323,7 @@ describe("the limits of owners", () => {
     [{ cost_per_day: 1, cost_per_month: 300 }, "cost_per_day"],
     // The longest one says when requests are possible again.
     [{ tokens_per_day: 1, cost_per_month: 3 }, "cost_per_month"],
-  ])("find the one that is used up: %j", (limits, name) => {
+  ])("find the exceeded one: %j", (limits, name) => {
     const time = Date.parse("2026-03-15T12:00:00Z");
     const spent = spentLimit(limits, { day: sums, month: sums, days: [] }, time);
     expect(spent?.name).toBe(name);

@@ -74,7 +74,7 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
   it.each([
     ["lent packages", () => others],
     ["packages of its own", () => withOwnPackages],
-  ])("streams the words of the model of a graph with %s", async (_, served) => {
+  ])("streams the text of the model of a graph with %s", async (_, served) => {
     const thread = threadOf(served(), "talker", transport);
     const { messages } = thread;
     await thread.run.start({ input: asks("Hi") });
@@ -90,7 +90,7 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
   it.each([
     ["lent packages", () => others],
     ["packages of its own", () => withOwnPackages],
-  ])("has what the transformers of a graph with %s make, also after the end", async (_, served) => {
+  ])("has the channels of the transformers of a graph with %s, also after the end", async (_, served) => {
     const { url } = served();
     const threadId = crypto.randomUUID();
     const thread = new Client({ apiUrl: url }).threads.stream(threadId, {

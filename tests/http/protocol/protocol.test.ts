@@ -443,7 +443,7 @@ describe("commands", () => {
   it.each([
     ["interrupt", 2],
     ["rollback", 1],
-  ])("a run with the strategy %s ends the one before, which readers hear of", async (multitask_strategy, left) => {
+  ])("a run with the strategy %s ends the one before, whose end is sent", async (multitask_strategy, left) => {
     const threadId = crypto.randomUUID();
     const reader = await openRecord(server, threadId, {
       channels: ["lifecycle", "custom"],

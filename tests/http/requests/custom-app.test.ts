@@ -94,7 +94,7 @@ describe("http.cors of a langgraph.json", () => {
     ["https://smith.langchain.com", 200],
     ["https://dev.ours.example.evil.example", 403],
     ["https://evil.example", 403],
-  ])("says whether pages of %s may call", async (origin, status) => {
+  ])("answers pages of %s by its settings", async (origin, status) => {
     const own = await serve({ http: { ...http, cors } });
     const answer = await own.send("GET", "/custom/hello", undefined, { origin });
     expect(answer.status).toBe(status);
@@ -156,7 +156,7 @@ describe("what a langgraph.json disables", () => {
     ["a2a", "GET", "/a2a/agent/.well-known/agent-card.json"],
     ["openai", "GET", "/v1/models"],
     ["openai", "POST", "/v1/responses"],
-  ])("is not there: %s", async (resource, method, path) => {
+  ])("is 404: %s", async (resource, method, path) => {
     const own = await serve({ http: { [`disable_${resource}`]: true } });
     const answer = await own.send(method, path, method === "GET" ? undefined : {});
     expect([answer.status, await answer.text()]).toEqual([404, "404 Not Found"]);

@@ -41,7 +41,7 @@ test.each([
   ["POST", `/threads/${unknown}/runs/${unknown}/cancel`, undefined, "Run not found"],
   ["DELETE", `/threads/${unknown}/runs/${unknown}`, undefined, "Run not found"],
   ["GET", `/runs/${unknown}/stream`, undefined, "Run not found"],
-] as const)("%s %s of something unknown is 404", async (method, path, body, text) => {
+] as const)("%s %s with an unknown id is 404", async (method, path, body, text) => {
   expect(await answer(await server.send(method, path, body))).toEqual({ status: 404, text });
 });
 

@@ -67,7 +67,7 @@ describe("answers", () => {
   it.each([
     [3_500, undefined],
     [4_100, "gzip"],
-  ])("are packed from 4 KB on: with a text of %i characters as %s", async (length, encoding) => {
+  ])("are compressed from 4 KB on: with a text of %i characters as %s", async (length, encoding) => {
     const { thread_id } = await server.client.threads.create({ metadata: { note: "x".repeat(length) } });
     const { headers } = await raw(`${server.url}/threads/${thread_id}`, { headers: gzip });
     expect(headers["content-encoding"]).toBe(encoding);

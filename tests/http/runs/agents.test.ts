@@ -64,7 +64,7 @@ async function waitingIn(threadId: string): Promise<z.infer<typeof Waiting>> {
   return Waiting.parse(await (await server.send("GET", `/threads/${threadId}/approvals`, undefined, ada)).json());
 }
 
-/** A thread that has sent one agent to the background, which now waits for a person. */
+/** A thread that has sent one agent to the background, which now waits for approval. */
 async function send(): Promise<{ threadId: string; agent: z.infer<typeof Agents>[number] }> {
   const { thread_id } = await server.client.threads.create();
   const input = { messages: [{ role: "user", content: "Clean up" }] };
@@ -75,9 +75,9 @@ async function send(): Promise<{ threadId: string; agent: z.infer<typeof Agents>
   return { threadId: thread_id, agent };
 }
 
-it("lists an agent that waits for a person, who is asked in the agent's own thread", async () => {
+it("an agent that waits for approval is listed, and the question is in the agent's own thread", async () => {
   const { threadId, agent } = await send();
-  // The task says yes; but a model wrote it.
+  // The task says yes, but a model wrote it.
   expect((await agentsOf(threadId)).map(({ status, report }) => [status, report])).toEqual([["asking", null]]);
   const [question] = await waitingIn(agent.thread_id);
   expect(question).toMatchObject({ tool: "delete_file", thread_id: agent.thread_id });
@@ -91,7 +91,7 @@ it("lists an agent that waits for a person, who is asked in the agent's own thre
   expect(after).toMatchObject({ name: "cleaner", status: "finished", report: { success: true, reply: "Removed." } });
 });
 
-it("shows the question in the thread that has sent the agent, over a restart too, and takes the answer there", async () => {
+it("an agent's question is also in the thread that sent it, over a restart, and can be answered there", async () => {
   const { threadId, agent } = await send();
   await server.close();
   server = await server.restart();
@@ -109,7 +109,7 @@ it("shows the question in the thread that has sent the agent, over a restart too
   expect(await waitingIn(threadId)).toEqual([]);
 });
 
-it("shows agents to the owner of the thread alone", async () => {
+it("only the owner of a thread sees its agents", async () => {
   const { threadId, agent } = await send();
   const missing = await server.send("GET", `/threads/${crypto.randomUUID()}/agents`, undefined, bob);
   for (const path of [`/threads/${threadId}/agents`, `/threads/${agent.thread_id}`]) {
@@ -118,7 +118,7 @@ it("shows agents to the owner of the thread alone", async () => {
   expect(missing.status).toBe(404);
 });
 
-it("lists the agents that work can be handed to, with what they are good for", async () => {
+it("the agents for background work are listed with their descriptions", async () => {
   const file = join(server.config.workspace, ".autocoderagents/reviewer.md");
   await writeFile(
     file,

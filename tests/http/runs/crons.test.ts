@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 const yearly = "0 0 1 1 *";
-/** A minute of each hour that is half an hour away, so that none of the dates comes while a test runs. */
+/** A minute of each hour that is half an hour away, so that no date comes while a test runs. */
 const minute = (new Date().getUTCMinutes() + 30) % 60;
 const hourly = `${minute} * * * *`;
 const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u);
@@ -18,11 +18,11 @@ const ask = async (method: string, path: string, body?: unknown): Promise<[numbe
   const response = await server.send(method, path, body);
   return [response.status, await response.text()];
 };
-/** What the SDK's type of a new cron does not name. */
+/** Fields that the SDK's type of a new cron lacks. */
 const whole = (cron: object): Record<string, unknown> => ({ ...cron });
 
 describe("a cron", () => {
-  it("is made with all that it was told, for new threads or for one", async () => {
+  it("is created with all its fields, for new threads or for one", async () => {
     const { thread_id } = await server.client.threads.create();
     const payload = {
       schedule: "30 9 * * 1-5",
@@ -66,7 +66,7 @@ describe("a cron", () => {
     expect(new Date(alone.next_run_date).getTime()).toBeGreaterThan(Date.now());
   });
 
-  it("is changed field by field, and its next date with it", async () => {
+  it("is updated field by field, and its next date with it", async () => {
     const { cron_id, next_run_date } = await cronsOf(server).create("counter", {
       schedule: yearly,
       input: { value: 1 },
@@ -137,7 +137,7 @@ describe("a cron", () => {
     expect(await ask("POST", "/runs/crons", body)).toEqual([status, expect.stringContaining(text)]);
   });
 
-  it("of a thread or of an id that does not exist is 404", async () => {
+  it("of an unknown thread or with an unknown id is 404", async () => {
     const id = crypto.randomUUID();
     const body = { assistant_id: "counter", schedule: yearly };
     expect(await ask("POST", `/threads/${id}/runs/crons`, body)).toEqual([404, `Thread with ID ${id} not found`]);
@@ -181,7 +181,7 @@ describe("a cron that is due", () => {
     return new Date(Math.floor((Date.now() - past) / 3_600_000 - hours) * 3_600_000 + past).toISOString();
   };
 
-  test("runs on its thread; of the dates that were missed while nobody was here one is made up for, and that is said", async () => {
+  test("runs on its thread; of the dates missed during downtime one is made up for, with their number", async () => {
     const { thread_id } = await server.client.threads.create();
     const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", {
       schedule: hourly,
@@ -205,7 +205,7 @@ describe("a cron that is due", () => {
     expect(await server.client.runs.list(thread_id)).toHaveLength(1);
   });
 
-  test("without a thread runs on a new one, which stays or goes as it was told", async () => {
+  test("without a thread runs on a new one, which is kept or deleted as configured", async () => {
     const [kept, gone] = [crypto.randomUUID(), crypto.randomUUID()];
     const keeps = await cronsOf(server).create("keeper", {
       schedule: hourly,
@@ -228,7 +228,7 @@ describe("a cron that is due", () => {
     expect(runs).toMatchObject([{ status: "success", kwargs: { temporary: false } }]);
   });
 
-  test("and cannot run passes this date over and stays for the next one", async () => {
+  test("skips a date on which it cannot run, and keeps the next one", async () => {
     const { thread_id } = await server.client.threads.create();
     const { cron_id } = await cronsOf(server).createForThread(thread_id, "counter", { schedule: hourly });
     await whileDown(cron_id, { next_run_date: hoursAgo(1), payload: { assistant_id: "gone", input: {} } });
@@ -237,7 +237,7 @@ describe("a cron that is due", () => {
     expect(await server.client.runs.list(thread_id)).toEqual([]);
   });
 
-  test("and not enabled does not run", async () => {
+  test("does not run if it is disabled", async () => {
     const { thread_id } = await server.client.threads.create();
     const crons = cronsOf(server);
     const off = await crons.createForThread(thread_id, "counter", { schedule: hourly });
@@ -253,7 +253,7 @@ describe("a cron that is due", () => {
 });
 
 describe("with keys", () => {
-  it("each owner has crons of their own, whose runs and threads are the owner's", async () => {
+  it("each owner has separate crons, whose runs and threads belong to the owner", async () => {
     const keyed = await startTestServer({
       apiKeys: ["ada", "bob"].map((owner) => ({ owner, key: `key-of-${owner}` })),
     });

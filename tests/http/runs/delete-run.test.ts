@@ -20,8 +20,8 @@ async function threadOfTwo(graph: string): Promise<{ thread: string; first: stri
   return { thread, first: first?.run_id ?? "", second: second?.run_id ?? "" };
 }
 
-describe("a run that is deleted", () => {
-  it("takes nothing from what a later one asks, also by another graph", async () => {
+describe("deleting a run", () => {
+  it("keeps the question of a later run, also by another graph", async () => {
     const { thread, first } = await threadOfTwo("asker");
     const before = await server.client.threads.get(thread);
     expect(Object.values(before.interrupts)).toMatchObject([[{ value: { question: "Go on?" } }]]);
@@ -32,14 +32,14 @@ describe("a run that is deleted", () => {
     });
   });
 
-  it("takes nothing from how a later one failed", async () => {
+  it("keeps the error of a later run", async () => {
     const { thread, first } = await threadOfTwo("failing");
     await server.client.runs.delete(thread, first);
     const error = { error: "RangeError", message: "out of luck" };
     expect(await server.client.threads.get(thread)).toMatchObject({ status: "error", error });
   });
 
-  it("and was the last one leaves what the one before asks, also by another graph", async () => {
+  it("keeps the question of the run before, also by another graph", async () => {
     const { thread_id: thread } = await server.client.threads.create();
     for (const name of ["asker", "counter"]) await server.client.runs.wait(thread, name, { input: {} });
     const [last] = await server.client.runs.list(thread);
@@ -47,7 +47,7 @@ describe("a run that is deleted", () => {
     expect(await server.client.threads.get(thread)).toMatchObject({ status: "interrupted" });
   });
 
-  it("or cancelled before it began, takes nothing from what the thread asks, also by another graph", async () => {
+  it("or cancelling it before it starts keeps the thread's question, also by another graph", async () => {
     const { thread_id: thread } = await server.client.threads.create();
     await server.client.runs.wait(thread, "asker", { input: {} });
     const before = await server.client.threads.get(thread);
@@ -59,7 +59,7 @@ describe("a run that is deleted", () => {
     }
   });
 
-  it("goes also when its graph is not served any more", async () => {
+  it("works also if its graph is no longer served", async () => {
     const { thread, second } = await threadOfTwo("asker");
     await server.close();
     const file = fileURLToPath(new URL("../../support/test-graphs.ts", import.meta.url));
@@ -71,7 +71,7 @@ describe("a run that is deleted", () => {
   });
 });
 
-it("a run of the agent that was stopped is deleted with all that was kept of its turn", async () => {
+it("a stopped run of the agent is deleted with all that was stored of its turn", async () => {
   const model = await startModelServer({ script: [{ text: "Good morning." }] });
   const openai = { apiKey: "test-key", baseUrl: model.url };
   const graphs = join(projectFolder, "langgraph.json");

@@ -37,7 +37,7 @@ const Message = z.looseObject({
 });
 const Status = z.looseObject({ conversation_state: z.looseObject({ state: z.string() }), can_send: z.boolean() });
 
-/** Says something once it may call its tools no more; until then it calls them, each time differently. */
+/** Replies with text once it has no more tools; until then it calls them, each time differently. */
 const busy =
   (text: string, tokens = 100) =>
   (request: ModelRequest): ModelStep => {
@@ -50,14 +50,14 @@ const reads: ModelStep = { toolCalls: [{ name: "read_file", arguments: { path: "
 const never = new Promise<never>(() => undefined);
 
 interface End {
-  /** The condition in the words of LOOP-02. */
+  /** The condition as named in LOOP-02. */
   name: string;
   model: (request: ModelRequest) => ModelStep;
   limits?: Record<string, unknown>;
   ownerLimits?: OwnerLimits;
-  /** How often the model is asked, the last words included, where that is what ends the turn. */
+  /** The number of model calls, with the final message, if they end the turn. */
   asked?: number;
-  /** Stops the run as soon as the model has been asked so often. */
+  /** Stops the run at this model call. */
   stopAt?: number;
   reason: z.infer<typeof EndReason>;
   says: RegExp;
@@ -134,7 +134,7 @@ const ends: End[] = [
   },
 ];
 
-it("the table has every end condition of a turn (LOOP-02)", () => {
+it("the table contains every end condition of a turn (LOOP-02)", () => {
   expect(ends.map(({ reason }) => reason).toSorted()).toEqual(EndReason.options.toSorted());
 });
 
@@ -144,7 +144,7 @@ describe("a turn that ends by", () => {
     await model.close();
   });
 
-  it.each(ends)("$name: whoever loads the thread again reads a final message and why it is the last", async (end) => {
+  it.each(ends)("$name has a final message in the thread, with the reason for the end", async (end) => {
     await start(end);
     const { client } = server;
     const { thread_id: id } = await client.threads.create();

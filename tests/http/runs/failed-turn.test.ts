@@ -29,7 +29,7 @@ const cases: { name: string; context: Record<string, unknown>; script: ModelStep
 ];
 
 it.each(cases)(
-  "a model that fails for good at the first call of $name ends the run as error, and the session goes on",
+  "a permanent model error at the first call of $name ends the run with an error, and the session goes on",
   async ({ context, script, types }) => {
     const { client } = server;
     const { thread_id: id } = await client.threads.create();
@@ -57,7 +57,7 @@ it.each(cases)(
     const before = State.parse((await client.threads.getState(id)).values).messages;
     expect(before.map(({ type }) => type)).toEqual(types);
 
-    // The scripted model refuses a history that a strict provider refuses.
+    // The scripted model refuses the histories that a strict provider refuses.
     model.push({ text: "Here I am." });
     const next = await stream("Are you there now?", { mode: "reply" });
     expect(next.filter(({ event }) => event === "error")).toEqual([]);

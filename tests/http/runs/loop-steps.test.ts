@@ -12,7 +12,7 @@ afterAll(() => sessions.close());
 
 const Updates = z.record(z.string(), z.unknown());
 
-/** The steps of the loop that a run goes through, in their order. */
+/** The steps of the loop in a run, in order. */
 async function stepsOf(thread: string, body: object): Promise<string[]> {
   const run = { ...body, streamMode: "updates", streamSubgraphs: true } as const;
   const steps: string[] = [];
@@ -25,7 +25,7 @@ async function stepsOf(thread: string, body: object): Promise<string[]> {
 const list = { name: "list_files", arguments: { path: "." } };
 const say = (content: string): object => ({ input: { messages: [{ role: "user", content }] } });
 
-it("runs calls that ask nothing in the step after the reply", async () => {
+it("calls without questions are executed in the step after the reply", async () => {
   const { thread_id } = await sessions.server.client.threads.create();
   sessions.model.push({ toolCalls: [list, { name: "no_such_tool", arguments: {} }] }, { text: "Done." });
   expect(await stepsOf(thread_id, say("What is there?"))).toEqual([
@@ -39,7 +39,7 @@ it("runs calls that ask nothing in the step after the reply", async () => {
   ]);
 });
 
-it("lets all calls of a reply wait where one of them asks", async () => {
+it("all calls of a reply wait if one of them needs approval", async () => {
   mkdirSync(join(sessions.server.config.workspace, "old"));
   writeFileSync(join(sessions.server.config.workspace, "old", "note.md"), "old");
   const { thread_id } = await sessions.server.client.threads.create();

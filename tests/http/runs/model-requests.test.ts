@@ -12,7 +12,7 @@ afterAll(() => fixture.close());
 const Trace = z.object({ spans: z.array(z.object({ kind: z.string(), model_call_id: z.string().nullable() })) });
 const Wire = z.object({ messages: z.array(z.unknown()), tools: z.array(z.unknown()).optional() });
 
-/** A run that asks its model three times, in between the tools. */
+/** A run that calls its model three times, with tools between. */
 async function toolRun(): Promise<{ path: string; thread_id: string; sent: z.infer<typeof Wire>[]; run_id: string }> {
   const { thread_id } = await fixture.server.client.threads.create();
   const first = fixture.model.requests.length;
@@ -30,7 +30,7 @@ const list = async (path: string) => z.array(ModelCallSummary).parse(await fixtu
 const details = async (path: string) => ModelCallDetails.parse(await fixture.json("GET", path));
 
 describe("the requests of a run", () => {
-  it("are each kept as they were sent, newest first, also after a restart", async () => {
+  it("are each stored as they were sent, newest first, also after a restart", async () => {
     const { path, sent } = await toolRun();
     expect(sent).toHaveLength(3);
     const calls = await list(path);
@@ -38,7 +38,7 @@ describe("the requests of a run", () => {
     for (const [index, request] of sent.entries()) {
       const answer = await fixture.server.send("GET", `${path}/${index + 1}`);
       const text = await answer.text();
-      // Of the text itself: nothing is parsed that the comparison is about.
+      // The text itself, since the comparison is about bytes.
       expect(text).toContain(`"messages":${JSON.stringify(request.messages)}`);
       expect(text).toContain(`"tools":${JSON.stringify(request.tools)}`);
       expect(ModelCallDetails.parse(JSON.parse(text))).toMatchObject({
@@ -49,7 +49,7 @@ describe("the requests of a run", () => {
     }
   });
 
-  it("say what differs from the one before: within a turn only what has come", async () => {
+  it("contain the differences from the one before: within a turn only additions", async () => {
     const { path, sent } = await toolRun();
     expect((await details(`${path}/1`)).difference).toBeNull();
     const { difference } = await details(`${path}/2`);
@@ -66,7 +66,7 @@ describe("the requests of a run", () => {
     expect(difference?.same_bytes).toBeLessThan(difference?.bytes ?? 0);
   });
 
-  it("say it of the run before, too, with what was offered and chosen", async () => {
+  it("contain the differences from the run before too, with the offered and chosen tools", async () => {
     const { thread_id, run_id } = await toolRun();
     fixture.model.push({ text: "Again." });
     const input = { messages: [{ role: "user", content: "And now?" }] };
@@ -80,7 +80,7 @@ describe("the requests of a run", () => {
   });
 
   it.each([{ told: "by its log" }, { told: "by its state", streamMode: ["values" as const] }])(
-    "are those of the model calls in the trace, also of an answer in two pieces: $told",
+    "are those of the model calls in the trace, also of a continued reply: $told",
     async ({ streamMode = ["messages-tuple" as const, "tasks" as const] }) => {
       const { client } = fixture.server;
       const { thread_id } = await client.threads.create();
@@ -108,7 +108,7 @@ describe("the requests of a run", () => {
     },
   );
 
-  it("400 and 404: numbers that are none, and of other runs and threads", async () => {
+  it("400 and 404: invalid numbers, and those of other runs and threads", async () => {
     const { path, thread_id, run_id } = await toolRun();
     const status = async (wanted: string): Promise<number> => (await fixture.server.send("GET", wanted)).status;
     expect(await status(`${path}/0`)).toBe(400);

@@ -35,14 +35,14 @@ const part = async (query: string): Promise<z.infer<typeof Part>> =>
   Part.parse(await fixture.json("GET", `${path}${query}`));
 
 describe("GET /threads/:id/results/:result_id", () => {
-  it("gives all that the call gave, by the id in the message that holds only a part of it", async () => {
+  it("returns the whole result of a call, by the id in the message with the shortened one", async () => {
     const { content, characters, ...rest } = await part("");
     for (const line of text.split("\n")) expect(content).toContain(line.trimEnd());
     expect(characters).toBe(content.length);
     expect(rest).toMatchObject({ tool: "search_content", offset: 0, next_offset: null });
   });
 
-  it("is named by the message that a chat shows, and by no message that is whole", async () => {
+  it("is named by the message of a chat, and by no message with a whole result", async () => {
     const Named = z.object({
       messages: z.array(z.object({ role: z.string(), whole_result: z.object({ id: z.string() }).nullable() })),
     });
@@ -53,7 +53,7 @@ describe("GET /threads/:id/results/:result_id", () => {
     expect(named).toEqual([["tool", decodeURIComponent(path.split("/").at(-1) ?? "")]]);
   });
 
-  it("has begun at the time that the message of a chat tells, though nobody followed the run", async () => {
+  it("has the start time that the message of a chat shows, also for a run without subscribers", async () => {
     const Timed = z.object({
       messages: z.array(z.object({ role: z.string(), call_started_at: z.string().nullable() })),
     });
@@ -66,7 +66,7 @@ describe("GET /threads/:id/results/:result_id", () => {
     expect(messages.filter((one) => one.role !== "tool" && one.call_started_at !== null)).toEqual([]);
   });
 
-  it("gives it in parts that are whole characters, and together all of it", async () => {
+  it("returns it in parts of whole characters, which together are the whole result", async () => {
     const whole = (await part("")).content;
     let joined = "";
     for (let offset: number | null = 0; offset !== null;) {
@@ -79,7 +79,7 @@ describe("GET /threads/:id/results/:result_id", () => {
     expect(await part("?offset=99999999")).toMatchObject({ content: "", next_offset: null });
   });
 
-  it("gives it as plain text that no browser takes for a page", async () => {
+  it("returns it as plain text that no browser takes for a page", async () => {
     const response = await fixture.server.send("GET", `${path}?format=text&limit=300`);
     expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
@@ -97,7 +97,7 @@ describe("GET /threads/:id/results/:result_id", () => {
     expect((await fixture.ask("GET", `${path}${query}`))[0]).toBe(status);
   });
 
-  it("says that there is no such result, also of another thread's", async () => {
+  it("is 404 for an unknown result, and for one of another thread", async () => {
     expect((await fixture.ask("GET", `/threads/${id}/results/nothing`))[0]).toBe(404);
     const { thread_id: other } = await fixture.server.client.threads.create();
     expect((await fixture.ask("GET", path.replace(id, other)))[0]).toBe(404);

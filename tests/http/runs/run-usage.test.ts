@@ -4,7 +4,7 @@ import { startSessions, type SessionFixture } from "../../support/session-fixtur
 
 let fixture: SessionFixture;
 beforeAll(async () => {
-  // A model whose price is known.
+  // A model with a known price.
   fixture = await startSessions({ model: "openai:gpt-4o" });
 });
 afterAll(() => fixture.close());
@@ -20,7 +20,7 @@ const Listed = z.array(z.looseObject({ run_id: z.string(), usage: Used.nullable(
 const OfOwner = z.looseObject({ day: Used });
 const list = async (search: string) => Listed.parse(await fixture.json("GET", `/runs?${search}`));
 
-it("is told with each run of the list, and is together what the owner has used", async () => {
+it("usage is in each run of the list, and the sum is the owner's usage", async () => {
   const id = await fixture.talk("hello", "and once more, at some length");
   const [newer, older] = await list(`thread_id=${id}`);
   expect(newer?.usage).toMatchObject({ requests: 1, output_tokens: expect.any(Number) });
@@ -30,7 +30,7 @@ it("is told with each run of the list, and is together what the owner has used",
   expect(await list(`run_id=${older?.run_id}`)).toEqual([older]);
 });
 
-it("counts every call of a run, and goes with the run", async () => {
+it("usage includes every call of a run, and is deleted with the run", async () => {
   const { thread_id: id } = await fixture.server.client.threads.create();
   const call = { name: "list_files", arguments: { path: "" } };
   const usage = { input: 1000, output: 100, cached: 400 };
@@ -44,7 +44,7 @@ it("counts every call of a run, and goes with the run", async () => {
   expect(await list(`run_id=${run?.run_id}`)).toEqual([]);
 });
 
-it("is nothing for a run that asks no model", async () => {
+it("usage is zero for a run without model calls", async () => {
   const { thread_id: id } = await fixture.server.client.threads.create();
   await fixture.json("POST", `/threads/${id}/messages`, {
     graph_id: "agent",

@@ -30,7 +30,7 @@ describe("an Idempotency-Key", () => {
   const post = (threadId: string, body: object, kind = "", key = "once") =>
     server.send("POST", `/threads/${threadId}/runs${kind}`, body, { "idempotency-key": key });
 
-  it("makes one run of a hundred requests at once, of later ones, and across a restart", async () => {
+  it("makes one run of a hundred concurrent requests, of later ones, and over a restart", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "gated", input: { gate: threadId } };
     const ids = await Promise.all(Array.from({ length: 100 }, async () => idOf(await post(threadId, body))));
@@ -44,7 +44,7 @@ describe("an Idempotency-Key", () => {
     expect(await server.client.runs.list(threadId)).toHaveLength(1);
   });
 
-  it("gives the stream and the values of the run that is there", async () => {
+  it("returns the stream and the values of the existing run", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "counter", input: { value: 1 }, stream_mode: "values" };
     const first = await readEvents(await post(threadId, body, "/stream"));
@@ -53,7 +53,7 @@ describe("an Idempotency-Key", () => {
     expect(await server.client.runs.list(threadId)).toHaveLength(1);
   });
 
-  it("is refused with another body, and where it is no key", async () => {
+  it("is refused with another body, and if it is invalid", async () => {
     const threadId = await newThread();
     const run = await post(threadId, { assistant_id: "counter", input: { value: 1 } });
     const other = await post(threadId, { assistant_id: "counter", input: { value: 2 } });
@@ -67,7 +67,7 @@ describe("an Idempotency-Key of a run without a thread", () => {
   const post = (body: object, kind: string, key: string) =>
     server.send("POST", `/runs${kind}`, body, { "idempotency-key": key });
 
-  it("makes one run of a hundred requests at once, and across a restart", async () => {
+  it("makes one run of a hundred concurrent requests, and over a restart", async () => {
     const gate = crypto.randomUUID();
     const body = { assistant_id: "gated", input: { gate }, on_completion: "keep" };
     const ids = await Promise.all(Array.from({ length: 100 }, async () => idOf(await post(body, "", gate))));
@@ -81,7 +81,7 @@ describe("an Idempotency-Key of a run without a thread", () => {
     expect(await idOf(await post(body, "", gate))).toBe(ids[0]);
   });
 
-  it("gives the values and the stream again to a client that lost them, for a while after the end", async () => {
+  it("returns the values and the stream again to a client that lost them, for some time after the end", async () => {
     const key = crypto.randomUUID();
     const body = { assistant_id: "counter", input: { value: 1 } };
     expect(await (await post(body, "/wait", key)).json()).toEqual({ value: 2 });
@@ -97,7 +97,7 @@ describe("an Idempotency-Key of a run without a thread", () => {
     expect(await readEvents(await post(body, "/stream", streamKey))).toEqual(streamed);
   });
 
-  it("is refused with another request, which leaves the run of the first as it is", async () => {
+  it("is refused with another request, which leaves the first run unchanged", async () => {
     const key = crypto.randomUUID();
     const run = await idOf(await post({ assistant_id: "counter", input: { value: 1 } }, "", key));
     const other = await post({ assistant_id: "counter", input: { value: 2 } }, "", key);
@@ -111,7 +111,7 @@ describe("an Idempotency-Key of a run without a thread", () => {
 });
 
 describe("a full queue", () => {
-  it("answers 429 with Retry-After, says where a run stands, and takes runs again later", async () => {
+  it("answers 429 with Retry-After, shows the place of a run, and accepts runs again later", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "gated", input: { gate: threadId }, multitask_strategy: "enqueue" };
     const running = await server.send("POST", `/threads/${threadId}/runs`, body);
@@ -134,7 +134,7 @@ describe("a full queue", () => {
     );
   });
 
-  it("is cleared behind a cancelled run when that is asked for", async () => {
+  it("is cleared behind a cancelled run when that is requested", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "gated", input: { gate: threadId }, multitask_strategy: "enqueue" };
     const first = await idOf(await server.send("POST", `/threads/${threadId}/runs`, body));
@@ -145,8 +145,8 @@ describe("a full queue", () => {
   });
 });
 
-describe("a reader that comes back", () => {
-  it("with an id the run never had is told of the gap, then gets what there is", async () => {
+describe("a reader that reconnects", () => {
+  it("with an unknown event id receives a gap event, then all events that exist", async () => {
     const threadId = await newThread();
     const whole = await readEvents(
       await server.send("POST", `/threads/${threadId}/runs/stream`, { assistant_id: "counter", input: { value: 1 } }),
@@ -160,8 +160,8 @@ describe("a reader that comes back", () => {
   });
 });
 
-describe("a reader that takes nothing", () => {
-  /** Starts a run over a connection that nobody reads until `read` is called. */
+describe("a slow reader", () => {
+  /** Starts a run over a connection that is not read until `read` is called. */
   async function stall(threadId: string, body: object): Promise<{ read: () => ReturnType<typeof readText> }> {
     const sent = httpRequest(`${server.url}/threads/${threadId}/runs/stream`, {
       method: "POST",
@@ -173,14 +173,14 @@ describe("a reader that takes nothing", () => {
     return { read: () => readText(response) };
   }
 
-  it("is not who takes all that comes: a run may tell megabytes before they are through", async () => {
+  it("is not a reader that keeps up, even if megabytes are still in flight", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "flood", input: { events: 12, size: 500_000 }, stream_mode: ["custom"] };
     const told = await readEvents(await server.send("POST", `/threads/${threadId}/runs/stream`, body));
     expect(idsOf(told)).toEqual(Array.from({ length: 13 }, (_, id) => String(id)));
   });
 
-  it("is cut off when it is too far behind, the run goes on, and it finds the rest when it comes back", async () => {
+  it("is disconnected when it is too far behind, the run goes on, and it gets the rest after a reconnect", async () => {
     const threadId = await newThread();
     const input = { events: 2000, size: 20_000, gate: crypto.randomUUID() };
     const reader = await stall(threadId, {
@@ -197,7 +197,7 @@ describe("a reader that takes nothing", () => {
     await server.client.runs.join(threadId, runId);
     expect(await server.client.runs.get(threadId, runId)).toMatchObject({ status: "success" });
     const { text, isWhole } = await reader.read();
-    // Or the client takes it for the end of the run.
+    // Otherwise the client takes it for the end of the run.
     expect(isWhole).toBe(false);
     expect(text.endsWith(": cut off, too far behind; resume with Last-Event-ID\n")).toBe(true);
     const seen = await readEvents(new Response(text));

@@ -27,7 +27,7 @@ afterEach(async () => {
 const messages = (content: string) => ({ messages: [{ role: "user", content }] });
 const chosen = { model: "openai:gpt-4" };
 
-/** A run that would begin in an hour, with other choices. */
+/** A run that would start in an hour, with another context. */
 async function delayed(id: string, input: object | null = messages("Later")): Promise<string> {
   const body = { assistant_id: "agent", input, context: { mode: "reply" }, after_seconds: 3600 };
   const response = await server.send("POST", `/threads/${id}/runs`, { ...body, multitask_strategy: "enqueue" });
@@ -39,8 +39,8 @@ const statusOf = async (id: string) => SessionActivity.parse(await json(`/thread
 const infoOf = async (id: string) => SessionDetails.parse(await json(`/threads/${id}/info`));
 const question = { toolCalls: [{ name: "ask_followup_question", arguments: { question: "Which day is it for?" } }] };
 
-describe("a run that has not begun, or was stopped before", () => {
-  it("leaves the thread waiting, with the model that the run which asked has chosen", async () => {
+describe("a run that was stopped before it started, or is still pending", () => {
+  it("leaves the thread's question, and the model of the run that asked it", async () => {
     steps = [question];
     const { thread_id: id } = await server.client.threads.create();
     await server.client.runs.wait(id, "agent", { input: messages("Create a task"), context: chosen });
@@ -54,7 +54,7 @@ describe("a run that has not begun, or was stopped before", () => {
     expect(copy).toMatchObject({ config: { context: chosen } });
   });
 
-  it("leaves the error of the thread to the run that failed", async () => {
+  it("leaves the thread's error to the run that failed", async () => {
     const answer = Promise.withResolvers<ModelStep>();
     steps = [answer.promise];
     const { thread_id: id } = await server.client.threads.create();

@@ -11,7 +11,7 @@ afterAll(() => server.remove());
 
 const newThread = async (): Promise<string> => (await server.client.threads.create()).thread_id;
 
-test("a background run is admitted as pending and ends as a success", async () => {
+test("a background run is admitted as pending and ends with success", async () => {
   const threadId = await newThread();
   const run = await server.client.runs.create(threadId, "counter", { input: { value: 1 }, metadata: { who: "me" } });
   expect(run).toMatchObject({
@@ -27,7 +27,7 @@ test("a background run is admitted as pending and ends as a success", async () =
   expect(await server.client.runs.get(threadId, run.run_id)).toMatchObject({ status: "success" });
 });
 
-test("the answer says where the run is", async () => {
+test("the answer has the location of the run", async () => {
   const threadId = await newThread();
   const response = await server.send("POST", `/threads/${threadId}/runs`, { assistant_id: "counter", input: {} });
   const run = z.object({ run_id: z.string() }).parse(await response.json());
@@ -35,7 +35,7 @@ test("the answer says where the run is", async () => {
   await server.client.runs.join(threadId, run.run_id);
 });
 
-test("a failed run answers with its error, and the thread says so", async () => {
+test("a failed run answers with its error, and the thread has it too", async () => {
   const threadId = await newThread();
   const response = await server.send("POST", `/threads/${threadId}/runs/wait`, { assistant_id: "failing", input: {} });
   expect(response.status).toBe(200);
@@ -44,7 +44,7 @@ test("a failed run answers with its error, and the thread says so", async () => 
   await expect(server.client.runs.wait(threadId, "failing", { input: {} })).rejects.toThrow("out of luck");
 });
 
-test("runs are listed newest first, paged, filtered and cut to some fields", async () => {
+test("runs are listed newest first, paged, filtered and with selected fields", async () => {
   const threadId = await newThread();
   const ids: string[] = [];
   for (const graph of ["counter", "counter", "failing"]) {
@@ -60,7 +60,7 @@ test("runs are listed newest first, paged, filtered and cut to some fields", asy
   expect(await cut.json()).toEqual([{ run_id: ids[0], status: "error" }]);
 });
 
-test("a busy thread refuses a second run by default and queues it when told", async () => {
+test("a busy thread refuses a second run by default and queues it with enqueue", async () => {
   const threadId = await newThread();
   const first = await server.client.runs.create(threadId, "gated", { input: { gate: "queue" } });
   await expect(server.client.runs.create(threadId, "counter", { input: {} })).rejects.toThrow(
@@ -85,7 +85,7 @@ test("a cancelled run is interrupted; cancelling it again does nothing", async (
   expect((await server.send("POST", `${path}?wait=0`)).status).toBe(202);
 });
 
-test("a rolled back run is gone with what it wrote", async () => {
+test("a rolled back run is deleted with what it wrote", async () => {
   const threadId = await newThread();
   await server.client.runs.wait(threadId, "counter", { input: { value: 1 } });
   const before = await server.client.threads.getState(threadId);
@@ -95,7 +95,7 @@ test("a rolled back run is gone with what it wrote", async () => {
   expect((await server.client.threads.get(threadId)).values).toEqual(before.values);
 });
 
-test("a deleted run is gone", async () => {
+test("a deleted run is 404", async () => {
   const threadId = await newThread();
   const run = await server.client.runs.create(threadId, "counter", { input: {} });
   await server.client.runs.join(threadId, run.run_id);
@@ -103,7 +103,7 @@ test("a deleted run is gone", async () => {
   expect(await server.client.runs.list(threadId)).toEqual([]);
 });
 
-test("a run on a missing thread is 404, or makes the thread when told", async () => {
+test("a run on a missing thread is 404, or creates the thread with if_not_exists", async () => {
   const threadId = crypto.randomUUID();
   await expect(server.client.runs.wait(threadId, "counter", { input: { value: 1 } })).rejects.toThrow(
     `HTTP 404: Thread with ID ${threadId} not found`,
@@ -113,7 +113,7 @@ test("a run on a missing thread is 404, or makes the thread when told", async ()
   });
 });
 
-test("a run sees its configuration, its context and the client's x- headers, never its key", async () => {
+test("a run gets its configuration, its context and the client's x- headers, never its key", async () => {
   const body = { assistant_id: "mirror", config: { configurable: { color: "red" } }, context: { size: 1 }, input: {} };
   const response = await server.send("POST", "/runs/wait", body, { "x-tone": "warm", "x-api-key": "secret" });
   const text = await response.text();
@@ -123,7 +123,7 @@ test("a run sees its configuration, its context and the client's x- headers, nev
   expect(text).not.toContain("secret");
 });
 
-test("what a run configured stays the thread's", async () => {
+test("the configuration of a run is stored in the thread", async () => {
   const threadId = await newThread();
   const config = { configurable: { color: "red" } };
   await server.client.runs.wait(threadId, "mirror", { input: {}, config });
@@ -132,7 +132,7 @@ test("what a run configured stays the thread's", async () => {
   expect(values).toMatchObject({ seen: { configurable: { color: "red" } } });
 });
 
-test("a stateless run leaves no thread behind unless told to keep it", async () => {
+test("a stateless run leaves no thread behind unless it keeps it", async () => {
   const before = await server.client.threads.count();
   expect(await server.client.runs.wait(null, "counter", { input: { value: 1 } })).toEqual({ value: 2 });
   await expect.poll(() => server.client.threads.count()).toBe(before);
@@ -144,11 +144,11 @@ test("a stateless run leaves no thread behind unless told to keep it", async () 
   expect(await server.client.threads.count()).toBe(before + 1);
 });
 
-test("a long wait is kept alive with newlines and is still JSON", async () => {
+test("a long wait receives newlines as keep-alive and is still JSON", async () => {
   const threadId = await newThread();
   const body = { assistant_id: "gated", input: { gate: "slow" } };
   const response = await server.send("POST", `/threads/${threadId}/runs/wait`, body);
-  // The headers and the first newline have come, so the run has been waiting for a second.
+  // The headers and the first newline have arrived, so the run has waited for a second.
   openGate("slow");
   const text = await response.text();
   expect(text).toMatch(/^\n+\{/);

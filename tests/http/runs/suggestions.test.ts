@@ -39,7 +39,7 @@ async function choose(id: string, suggestion: string): Promise<void> {
   await fixture.server.client.runs.join(id, run_id);
 }
 
-test("a choice becomes the user's next message and is seen as chosen; it cannot be made twice", async () => {
+test("a choice becomes the user's next message and is marked as chosen; it cannot be chosen twice", async () => {
   const id = await withProposal();
   expect(await fixture.json("GET", `/threads/${id}/info`)).toMatchObject({
     active_suggestion_message_id: "proposal-1",
@@ -61,13 +61,13 @@ test("a choice becomes the user's next message and is seen as chosen; it cannot 
   });
 });
 
-test("words of the user's own let a proposal expire, and it stays in the history", async () => {
+test("another message of the user makes a proposal expire, and it stays in the history", async () => {
   const id = await withProposal();
   await fixture.say(id, "something else");
   expect(await suggestions(id)).toMatchObject([{ message_id: "proposal-1", state: "expired", selected_id: null }]);
 });
 
-test("what the workflow proposes with a question is chosen as its answer", async () => {
+test("a proposal of the workflow within a question is chosen as its answer", async () => {
   const { thread_id: id } = await fixture.server.client.threads.create();
   const clarification = {
     guess: "You want a short text.",

@@ -24,7 +24,7 @@ const Trace = z.object({
 });
 type Trace = z.infer<typeof Trace>;
 
-/** What the event protocol asks of each run. */
+/** What the event protocol requests of each run. */
 const whole = {
   stream_mode: ["values", "updates", "messages-tuple", "tools", "custom", "tasks"],
   stream_subgraphs: true,
@@ -59,7 +59,7 @@ function treeOf({ spans }: Pick<Trace, "spans">, parent: string | null = null): 
     });
 }
 
-/** Each span ends after it begins, and within what it is a part of. */
+/** Each span ends after it starts, and within its parent. */
 function expectOrder({ spans }: Trace): void {
   const byId = new Map(spans.map((span) => [span.id, span]));
   for (const { id, parent, start, first_token, end } of spans) {
@@ -69,7 +69,7 @@ function expectOrder({ spans }: Trace): void {
 }
 
 describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
-  it("200: steps, nodes and tool calls of a graph of a user's own, with what went in and came out", async () => {
+  it("200: steps, nodes and tool calls of a user's own graph, with inputs and outputs", async () => {
     const { path } = await runOf("toolUser", {});
     const found = await trace(path);
     expect(treeOf(found)).toEqual([["run toolUser", ["step step 1", ["node work", "tool add", "tool fail"]]]]);
@@ -92,7 +92,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     expect((await payload(by("fail"), "output"))[1]).toContain("no luck");
     expect(await payload(by("work"), "output")).toEqual([200, "{}"]);
     expect(await payload(found.spans[0], "input")).toEqual([200, "{}"]);
-    // A part, the end, and what is not there.
+    // A part, the end, and a span that does not exist.
     expect(await payload(by("add"), "input", { range: "bytes=1-4" })).toEqual([206, String.raw`{\"l`]);
     expect(await payload(by("add"), "input", { range: "bytes=-3" })).toEqual([206, String.raw`2}"`]);
     expect((await payload(by("add"), "input", { range: "bytes=999-" }))[0]).toBe(416);
@@ -100,7 +100,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     expect((await payload(undefined, "input"))[0]).toBe(404);
   });
 
-  it("200: subgraphs below the node that calls them, at any depth, and only so many levels, or below one span", async () => {
+  it("200: subgraphs below the node that calls them, at any depth, up to a depth, or below one span", async () => {
     const { path } = await runOf("deep", { value: 1 });
     const found = await trace(path);
     const nodes = found.spans.filter(({ kind }) => kind === "node");
@@ -115,7 +115,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     expect(below.spans.some(({ id }) => id === outer?.id)).toBe(false);
   });
 
-  it("200: a model call of a user's own graph with its first words, and the reply joined", async () => {
+  it("200: a model call of a user's own graph with its first token, and the joined reply", async () => {
     const { path } = await runOf("speller", { messages: [{ role: "user", content: "go" }] });
     const found = await trace(path);
     const [model] = found.spans.filter(({ kind }) => kind === "model");
@@ -125,7 +125,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     expect(await answer.json()).toMatchObject({ content: "begin" });
   });
 
-  it("200: pages of any size say the same as one", async () => {
+  it("200: pages of any size have the same spans as one page", async () => {
     const { path } = await runOf("deep", { value: 1 });
     const all = await trace(path);
     const pages: Span[] = [];
@@ -140,7 +140,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     expect((await trace(`${path}?since=${all.seq}`)).spans.map(({ kind }) => kind)).toEqual(["run", "wait"]);
   });
 
-  it("200: of a run that was only waited for, by the states it has left and the error it had", async () => {
+  it("200: of a run without an event log, from its states and its error", async () => {
     const { thread_id } = await server.client.threads.create();
     await server.client.runs.wait(thread_id, "nested", { input: { messages: [] } });
     const [run] = await server.client.runs.list(thread_id);
@@ -162,7 +162,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     ]);
   });
 
-  it("200: of a run that works, what it has done so far, and then what changes, to its end", async () => {
+  it("200: of an active run, its spans so far, and then the changes, to its end", async () => {
     const gate = crypto.randomUUID();
     const { thread_id } = await server.client.threads.create();
     const { run_id } = z
@@ -189,7 +189,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     const over = await trace(path);
     expect(over.spans.map((span) => last.get(span.id))).toEqual(over.spans);
     expect(over.spans.every(({ status, end }) => status === "success" && end !== null)).toBe(true);
-    // Who comes back with the last id is told only what is newer, and how the run itself ended.
+    // A reader that reconnects with the last id receives only newer changes, and the end of the run.
     const again = await server.send("GET", path, undefined, {
       accept: "text/event-stream",
       "last-event-id": String(over.seq),
@@ -197,7 +197,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     expect((await readEvents(again)).map(({ data }) => Span.parse(data).kind)).toEqual(["run", "wait"]);
   });
 
-  it("200: of a stopped run says that it was stopped, also after a restart of the server", async () => {
+  it("200: of a stopped run shows the stop, also after a restart of the server", async () => {
     const own = await startTestServer();
     const { thread_id } = await own.client.threads.create();
     const { run_id } = await own.client.runs.create(thread_id, "gated", {
@@ -223,7 +223,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     await restarted.remove();
   });
 
-  it("400 and 404: a limit and a place that are none, a run of another thread, a side that there is not", async () => {
+  it("400 and 404: an invalid limit or cursor, a run of another thread, an unknown side", async () => {
     const { path, thread_id } = await runOf("counter", { value: 1 });
     for (const wrong of ["limit=0", "limit=1001", "cursor=x", "since=-2", "depth=x"]) {
       expect((await server.send("GET", `${path}?${wrong}`)).status, wrong).toBe(400);
@@ -241,7 +241,7 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
 describe("the trace of an agent's run", () => {
   let agents: TestServer;
   let model: ModelServer;
-  /** When the model was asked. */
+  /** The times of the model calls. */
   let asked: string[] = [];
   beforeAll(async () => {
     model = await startModelServer({
@@ -272,7 +272,7 @@ describe("the trace of an agent's run", () => {
   const input = { messages: [{ role: "user", content: "List the files" }] };
   const context = { mode: "free_work" };
 
-  it("has each model call with its tokens below its node, and each tool call with its state, also after a restart", async () => {
+  it("has each model call with tokens below its node, and each tool call with its state, over a restart", async () => {
     const { path } = await runOf("agent", input, { ...whole, context }, agents);
     const found = await trace(path, agents);
     expectOrder(found);
@@ -298,7 +298,7 @@ describe("the trace of an agent's run", () => {
     expect(await trace(path, agents)).toEqual(found);
   });
 
-  it("is read off the states, the ledger and the messages where the log says nothing", async () => {
+  it("is built from the states, the ledger and the messages if the event log has nothing", async () => {
     asked = [];
     const { thread_id } = await agents.client.threads.create();
     await agents.client.runs.wait(thread_id, "agent", { input, context });
@@ -338,7 +338,7 @@ describe("the trace of an agent's run", () => {
     expect(await output.text()).toContain("workspace is empty");
   });
 
-  it("is told as events as it is read, whatever the log of the run holds, each part below what it belongs to", async () => {
+  it("is streamed as it is read, whatever the log contains, each part below its parent", async () => {
     for (const stream_mode of [["values"], ["tasks"], ["tasks", "messages-tuple"], whole.stream_mode]) {
       const { path } = await runOf("agent", input, { stream_mode, stream_resumable: true, context }, agents);
       const read = await trace(path, agents);

@@ -51,7 +51,7 @@ test("a stream that has nothing to tell says so several times within 30 seconds,
 test.each([
   ["1.15.0", Client],
   ["2.0.0", SecondClient],
-] as const)("is no event for the SDK %s", async (_version, Sdk) => {
+] as const)("a heartbeat is no event for the SDK %s", async (_version, Sdk) => {
   const over = Promise.withResolvers<void>();
   async function* values(): AsyncGenerator<string[]> {
     yield ['event: values\ndata: {"value":1}\nid: 0\n\n'];

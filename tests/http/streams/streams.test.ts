@@ -189,7 +189,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
   test.each([
     ["stream", "custom"],
     ["wait", "values"],
-  ] as const)("a reader of %s that leaves ends the run when it said so", async (kind, mode) => {
+  ] as const)("a client of %s that disconnects ends the run with on_disconnect", async (kind, mode) => {
     const threadId = await newThread();
     const leaving = new AbortController();
     const body = { assistant_id: "gated", input: { gate: "never" }, on_disconnect: "cancel", stream_mode: mode };

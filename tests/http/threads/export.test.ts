@@ -202,7 +202,7 @@ describe("an import", () => {
       /two have the id m/u,
     ],
     ["without a graph", { ...file, graph_id: null }, /which graph/u],
-  ])("%s is refused and makes nothing", async (_, body, reason) => {
+  ])("%s is refused and creates no thread", async (_, body, reason) => {
     const count = await fixture.server.client.threads.count();
     const [status, text] = await fixture.ask("POST", "/threads/import", body);
     expect([status, text]).toEqual([400, expect.stringMatching(reason)]);

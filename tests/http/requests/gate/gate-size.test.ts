@@ -81,7 +81,7 @@ describe("a list that is too long", () => {
     ["states of a new thread", "/threads", (supersteps) => ({ supersteps })],
     ["channels", events, (channels) => ({ channels })],
     ["places of events", events, (namespaces) => ({ channels: ["values"], namespaces })],
-  ])("is refused before each of its elements is looked at: %s", async (_, path, bodyOf) => {
+  ])("is refused without a check of each element: %s", async (_, path, bodyOf) => {
     const response = await server.send("POST", path, bodyOf(Array.from({ length: 20_000 }, () => 1)));
     const answer: unknown = await response.json();
     expect([response.status, answer]).toMatchObject([400, { error: { issues: [{ message: expect.any(String) }] } }]);
@@ -170,7 +170,7 @@ describe("a request of an extreme size or shape", () => {
     ["over the limit in chunks", () => post(new Blob([tooLong]).stream()), 413],
     ["over the limit with a length", () => post(tooLong), 413],
     ["200,000 levels deep", () => post("[".repeat(200_000)), 400],
-  ])("%s is refused and costs little", async (_, send, status) => {
+  ])("%s is refused and takes little memory", async (_, send, status) => {
     const before = await highWater();
     const response = await send();
     expect([response.status, (await response.text()).length < 300]).toEqual([status, true]);

@@ -52,7 +52,7 @@ describe("Host", () => {
     "millrace.test",
     "chat.test:8443",
     "chat.test",
-  ])("%s is ours", async (host) => {
+  ])("%s is a host of this server", async (host) => {
     expect((await send("GET", "/ok", { host })).status).toBe(200);
   });
 
@@ -137,7 +137,7 @@ describe("a server for development", () => {
     "http://[::1]:8080",
     "https://localhost",
     "http://localhost",
-  ])("is called by a page of %s", async (origin) => {
+  ])("accepts a page of %s", async (origin) => {
     const called = await sendTo(local, "POST", "/threads", { origin });
     expect(called.status).toBe(200);
     expect(called.headers["access-control-allow-origin"]).toBe(origin);

@@ -11,7 +11,7 @@ afterEach(async () => {
 
 const words = (values: unknown): string => JSON.stringify(values);
 
-test("of many runs that each interrupt what was before, the last one admitted runs to its end", async () => {
+test("of many concurrent runs that interrupt, the last one admitted runs to its end", async () => {
   const { client } = server;
   for (let round = 0; round < 5; round += 1) {
     const { thread_id: id } = await client.threads.create();
@@ -42,7 +42,7 @@ test("a run that interrupts does not end one that was queued after it", async ()
     ]);
     await Promise.all([interrupting, queued].map(({ run_id }) => client.runs.join(id, run_id)));
     expect((await client.runs.get(id, interrupting.run_id)).status).toBe("success");
-    // Of two requests at once either may be the first: the one that waits for its turn must be the later one.
+    // Of two concurrent requests either may be first: the queued run must be the later one.
     const [newest] = await client.runs.list(id);
     if (newest?.run_id !== queued.run_id) continue;
     expect((await client.runs.get(id, queued.run_id)).status).toBe("success");

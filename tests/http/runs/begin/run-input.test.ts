@@ -16,10 +16,10 @@ const text = { type: "text", source: "notes.md", content: "The door is blue." };
 const body = (messages: unknown) => ({ assistant_id: "agent", input: { messages }, context: { mode: "reply" } });
 const newThread = async (): Promise<string> => (await fixture.server.client.threads.create()).thread_id;
 
-/** The system text that the model was sent last. */
+/** The system message that the model received last. */
 const systemOf = (): string => wireText(fixture.model.requests.at(-1)?.messages[0] ?? { role: "none" });
 
-describe("what the words of a run's input come with", () => {
+describe("attachments and references of an input message", () => {
   it.each([
     ["beside the words", { role: "user", content: "hello", attachments: [image], references: [text] }],
     [
@@ -39,7 +39,7 @@ describe("what the words of a run's input come with", () => {
         kwargs: { content: "hello", additional_kwargs: { attachments: [image], references: [text] } },
       },
     ],
-  ])("is kept whole, %s", async (_name, message) => {
+  ])("are stored completely, %s", async (_name, message) => {
     const id = await newThread();
     fixture.model.push({ text: "hi" });
     await fixture.json("POST", `/threads/${id}/runs/wait`, body([message]));
@@ -47,20 +47,20 @@ describe("what the words of a run's input come with", () => {
     expect([said?.content, answer?.content]).toEqual(["hello", "hi"]);
     expect(said?.additional_kwargs).toMatchObject({ attachments: [image], references: [text] });
     if ("additional_kwargs" in message) expect(said?.additional_kwargs).toMatchObject({ colour: "blue" });
-    // The model is told, and of the next message only what that one comes with (MSG-09).
+    // The model receives them; with the next message only that message's own (MSG-09).
     expect(systemOf()).toContain("Reference 1: text (source: notes.md)\n```\nThe door is blue.\n```");
     expect(systemOf()).toContain("Attachment 1: plan.png (image, image/png, 12 bytes, path: plan.png)");
     await fixture.say(id, "and now?");
     expect(systemOf()).not.toMatch(/door is blue|plan\.png/u);
   });
 
-  it("is not looked at where there are more messages than anybody sends at once", async () => {
+  it("are not read if there are more messages than the limit", async () => {
     const messages = Array.from({ length: 20_001 }, () => ({ role: "user", content: "" }));
     const response = await fixture.server.send("POST", `/threads/${await newThread()}/runs`, body(messages));
     expect([response.status, await response.text()]).toEqual([413, expect.stringContaining("at most 20000 messages")]);
   });
 
-  it("is told once, also where the run itself brings it, and a rule for such a file counts", async () => {
+  it("are sent once, also if the run's context has them too, and rules for such a file apply", async () => {
     const { workspace } = fixture.server.config;
     await mkdir(join(workspace, ".autocoderrules"));
     await writeFile(join(workspace, ".autocoderrules/tea.md"), '---\nglobs: "*.tea"\n---\nServe it hot.');
@@ -103,7 +103,7 @@ describe("what the words of a run's input come with", () => {
       ],
       "0.kwargs.additional_kwargs.attachments.0.name",
     ],
-  ])("is refused before anything is written: %s", async (_name, messages, field) => {
+  ])("are refused before anything is written: %s", async (_name, messages, field) => {
     const id = await newThread();
     for (const path of [`/threads/${id}/runs`, `/threads/${id}/runs/stream`, "/runs/wait"]) {
       const [status, answer] = await fixture.ask("POST", path, body(messages), { accept: "application/json" });
@@ -128,14 +128,14 @@ describe("what the words of a run's input come with", () => {
       "command.update.1.messages.0.att",
     ],
     ["sent input", { goto: ["work", { node: "work", input: wrong }] }, "command.goto.1.input.messages.0.attachments"],
-  ])("is refused in the %s of a command", async (_name, command, field) => {
+  ])("are refused in the %s of a command", async (_name, command, field) => {
     const id = await newThread();
     const [status, answer] = await fixture.ask("POST", `/threads/${id}/runs`, { assistant_id: "agent", command });
     expect([status, answer]).toEqual([400, expect.stringContaining(field)]);
     expect(await fixture.json("GET", `/threads/${id}/runs`)).toEqual([]);
   });
 
-  it("is refused in a change of the state, and kept whole where it is right", async () => {
+  it("are refused in an invalid state update, and stored completely otherwise", async () => {
     const id = await fixture.talk("hello");
     const [status, answer] = await fixture.ask("POST", `/threads/${id}/state`, { values: wrong });
     expect([status, answer]).toEqual([400, expect.stringContaining("values.messages.0.attachments.0.name: ")]);
@@ -144,7 +144,7 @@ describe("what the words of a run's input come with", () => {
     expect((await fixture.messages(id)).at(-1)?.additional_kwargs).toMatchObject({ attachments: [image] });
   });
 
-  it("is refused for the runs of a cron, when it is made and when it is changed", async () => {
+  it("are refused in an invalid input of a cron, when it is created and when it is updated", async () => {
     const cron = { assistant_id: "agent", schedule: "0 0 1 1 *" };
     const problem = expect.stringContaining("input.messages.0.attachments.0.name: ");
     expect(await fixture.ask("POST", "/runs/crons", { ...cron, input: wrong })).toEqual([400, problem]);
@@ -157,7 +157,7 @@ describe("what the words of a run's input come with", () => {
     await fixture.ask("DELETE", `/runs/crons/${cron_id}`);
   });
 
-  it("is kept whole in the update of a command", async () => {
+  it("are stored completely in the update of a command", async () => {
     for (const update of [kept, Object.entries(kept)]) {
       const id = await fixture.talk("hello");
       fixture.model.push({ text: "hi" });
@@ -172,7 +172,7 @@ describe("what the words of a run's input come with", () => {
     ["a node that is sent to", { goto: [{ node: "toString", input: {} }] }, 'the graph has no node "toString"'],
     ["a channel", { update: { colour: "blue" } }, 'command.update: the graph has no channel "colour"'],
     ["a channel of every object", { update: [["constructor", 1]] }, 'the graph has no channel "constructor"'],
-  ])("a command that names %s that is not there is refused, and breaks nothing", async (_name, command, problem) => {
+  ])("a command with %s that does not exist is refused, and the session goes on", async (_name, command, problem) => {
     const id = await fixture.talk("hello");
     const [status, answer] = await fixture.ask("POST", `/threads/${id}/runs/wait`, { assistant_id: "agent", command });
     expect([status, answer]).toEqual([400, expect.stringContaining(problem)]);

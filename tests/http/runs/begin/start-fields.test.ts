@@ -26,7 +26,7 @@ const Values = z.looseObject({
   messages: z.array(z.looseObject({ type: z.string(), additional_kwargs: z.record(z.string(), z.unknown()) })),
 });
 
-/** What the model is asked by a run that begins like this, and the state it leaves. */
+/** The model request of a run with these fields, and its final state. */
 async function start(
   context: object,
   message: object = {},
@@ -42,7 +42,7 @@ async function start(
   return { request, values, system: first?.role === "system" ? wireText(first) : "" };
 }
 
-describe("a run may begin with", () => {
+describe("a run may start with", () => {
   it("a text", async () => {
     const { request } = await start({});
     expect(wireText(request.messages.at(-1) ?? { role: "user" })).toContain("Tell me about the wheel");
@@ -56,13 +56,13 @@ describe("a run may begin with", () => {
     expect(message?.additional_kwargs["attachments"]).toEqual([attachment]);
   });
 
-  it("references, whole", async () => {
+  it("references, completely", async () => {
     const content = `a wheel of oak ${"and more ".repeat(400)}`.trim();
     const { system } = await start({ references: [{ type: "text", source: "book.md", content }] });
     expect(system).toContain(content);
   });
 
-  it("what the editor shows", async () => {
+  it("the content of the editor", async () => {
     const { system } = await start({ document: { path: "mill.md", selected_text: "the sluice gate" } });
     expect(system).toContain("mill.md");
     expect(system).toContain("the sluice gate");
@@ -72,7 +72,7 @@ describe("a run may begin with", () => {
     expect((await start({ work_mode })).values.work_mode).toBe(work_mode);
   });
 
-  it("the chat mode, without tools in chat and with all in agent", async () => {
+  it("the chat mode: without tools in chat and with all tools in agent", async () => {
     const chat = await start({ chat_mode: "chat", mode: undefined });
     expect(chat.request.toolNames).toEqual([]);
     expect((await start({ chat_mode: "agent" })).request.toolNames).toContain("read_file");
@@ -86,12 +86,12 @@ describe("a run may begin with", () => {
     expect(JSON.stringify(asked?.body["tool_choice"])).toContain("list_files");
   });
 
-  it("a model of a provider, a temperature and a length of its answer", async () => {
+  it("a model of a provider, a temperature and a maximum length of the reply", async () => {
     const { request } = await start({ model: "openai:another", temperature: 0.3, max_tokens: 77 });
     expect(request.body).toMatchObject({ model: "another", temperature: 0.3, max_tokens: 77 });
   });
 
-  it("a tool protocol: native, or calls that the model writes", async () => {
+  it("a tool protocol: native calls, or calls in the model's text", async () => {
     const native = await start({ tool_protocol: "native" });
     expect(native.request.toolNames).toContain("read_file");
     expect(native.system).not.toContain("<tool_use>");
@@ -103,7 +103,7 @@ describe("a run may begin with", () => {
     expect(tags.system).toContain("<read_file>");
   });
 
-  it("a system text of the client's own, which is protected like an identity", async () => {
+  it("a system text of the client, which is protected like an identity", async () => {
     const { system } = await start({ system: "You are the miller of Oakham." });
     expect(system).toContain("You are the miller of Oakham.");
     expect(system.length).toBeGreaterThan("You are the miller of Oakham.".length + 100);
@@ -115,7 +115,7 @@ describe("a run may begin with", () => {
     { tool_policy: "wild" },
     { web_search: "maybe" },
     { thinking: "hard" },
-  ])("nothing that it does not know: %j", async (wrong) => {
+  ])("no unknown field: %j", async (wrong) => {
     const { thread_id } = await server.client.threads.create();
     const body = { assistant_id: "agent", input: { messages: [{ role: "user", content: "x" }] }, context: wrong };
     const [name = ""] = Object.keys(wrong);
