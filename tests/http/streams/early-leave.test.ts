@@ -15,7 +15,7 @@ import { createLogger } from "@millrace/engine/logger";
 
 const logger = createLogger("silent");
 
-test("events are not opened for a reader that has left before, and its leaving is told", async () => {
+test("a stream is not opened for a client that has already disconnected, and its handler is called", async () => {
   let left = 0;
   const { promise: ended, resolve: end } = Promise.withResolvers<boolean>();
   async function* quiet(signal: AbortSignal): AsyncGenerator<string[]> {
@@ -41,7 +41,7 @@ test("events are not opened for a reader that has left before, and its leaving i
   expect(left).toBe(1);
 });
 
-test("nothing is waited for on behalf of a client that has left before, and its leaving is told", async () => {
+test("work is aborted for a client that has already disconnected, and its handler is called", async () => {
   let left = 0;
   await answerNobody((context) =>
     sendWhenReady(context, {
@@ -59,7 +59,7 @@ test("nothing is waited for on behalf of a client that has left before, and its 
   expect(left).toBe(1);
 });
 
-test("a request whose client has left before it was counted takes no room from others", async () => {
+test("a request whose client disconnects before it is counted takes no place of the limit", async () => {
   const limit = limitRequests(1);
   const { promise: counted, resolve: count } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
@@ -77,7 +77,7 @@ test("a request whose client has left before it was counted takes no room from o
   const server = createAdaptorServer({ createServer, fetch: app.fetch });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has an address with one.
+  // A listening server has an address with a port.
   const { port } = server.address() as AddressInfo;
   const client = request({ port, host: "127.0.0.1", path: "/left" }).end();
   client.on("error", () => undefined);
@@ -89,7 +89,7 @@ test("a request whose client has left before it was counted takes no room from o
   server.close();
 });
 
-test("what a refused handshake has begun ends with it", async () => {
+test("the stream of a refused WebSocket handshake is aborted", async () => {
   const { promise: ended, resolve: end } = Promise.withResolvers<boolean>();
   const app = new Hono<HttpEnvironment>().get("/stream", (context) =>
     sendEvents<string>(context, {
@@ -110,7 +110,7 @@ test("what a refused handshake has begun ends with it", async () => {
   const sockets = acceptSockets(server, app.fetch, 1_000);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has an address with one.
+  // A listening server has an address with a port.
   const { port } = server.address() as AddressInfo;
   const socket = new WebSocket(`ws://127.0.0.1:${port}/stream`);
   const [code] = (await once(socket, "close")) as [number];
@@ -120,14 +120,14 @@ test("what a refused handshake has begun ends with it", async () => {
   server.close();
 });
 
-test("a handshake that is refused before it is accepted leaves no connection", async () => {
+test("a WebSocket handshake that is refused before it is accepted leaves no connection", async () => {
   const server = createServer();
   const sockets = acceptSockets(server, () => new Response("no", { status: 403 }), 1_000);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has an address with one.
+  // A listening server has an address with a port.
   const { port } = server.address() as AddressInfo;
-  // This client keeps its own half open.
+  // This client keeps its side half open.
   const client = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   client.on("error", () => undefined);
   client.write(

@@ -27,7 +27,7 @@ interface Item {
   working: number;
 }
 
-/** Follows the feed; `until` gives all that came up to the first item that fits. */
+/** Follows the feed; `until` returns all items up to the first match. */
 async function follow(server: TestServer, headers: Record<string, string> = {}) {
   const response = await server.send("GET", "/feed", undefined, headers);
   expect(response.headers.get("content-type")).toBe("text/event-stream");
@@ -39,7 +39,7 @@ async function follow(server: TestServer, headers: Record<string, string> = {}) 
       for (;;) {
         const { value, done } = await events.next();
         if (done === true) throw new Error("the feed has ended");
-        const item = value.data as Item; // the shape that the test is about
+        const item = value.data as Item; // the shape under test
         expect([value.event, value.id]).toEqual([item.type, String(item.seq)]);
         came.push(item);
         if (fits(item)) return came;
@@ -59,7 +59,7 @@ const isThread =
     item.type === "thread" && item.id === id && item.what === what;
 
 describe("the feed", () => {
-  it("GET /feed 200: how things stand, then what changes in threads, runs and approvals", async () => {
+  it("GET /feed 200: the current state, then the changes in threads, runs and approvals", async () => {
     const server = await start();
     const { thread_id } = await server.client.threads.create();
     await server.client.runs.wait(thread_id, "asker", { input: { answer: "" } });
@@ -85,7 +85,7 @@ describe("the feed", () => {
     expect(seqs).toEqual(seqs.toSorted((one, other) => one - other));
   });
 
-  it("GET /feed 200: goes on after the last event that a reader has, and misses none", async () => {
+  it("GET /feed 200: resumes after the last event id, and misses none", async () => {
     const server = await start();
     const feed = await follow(server);
     await feed.until(({ type }) => type === "state");
@@ -99,16 +99,16 @@ describe("the feed", () => {
       ["state", undefined],
       ["thread", missed.thread_id],
     ]);
-    // A reader that is cut off before it has what it missed comes back to the same place.
+    // A reader that is cut off before it has read what it missed reconnects at the same id.
     expect(came[0]?.seq).toBe(last?.seq);
   });
 
-  it("GET /feed 200: tells a reader whose place is not known any more, as after a restart", async () => {
+  it("GET /feed 200: a resync for a reader with an unknown event id, as after a restart", async () => {
     const server = await start();
     const feed = await follow(server);
     const [state] = await feed.until(({ type }) => type === "state");
     await server.close();
-    // The connection breaks, so that clients come back.
+    // The connection breaks, so that clients reconnect.
     await expect(feed.until(() => false)).rejects.toThrow("terminated");
     const again = await server.restart();
     const reader = await follow(again, { "last-event-id": String(state?.seq) });
@@ -118,13 +118,13 @@ describe("the feed", () => {
     await again.remove();
   });
 
-  it("GET /feed 400: a place that is none", async () => {
+  it("GET /feed 400: an invalid event id", async () => {
     const server = await start();
     expect((await server.send("GET", "/feed", undefined, { "last-event-id": "x" })).status).toBe(400);
     expect((await server.send("GET", "/feed?since=x")).status).toBe(400);
   });
 
-  it("tells an agent in the background under the thread that has sent it", async () => {
+  it("has an agent in the background under the thread that sent it", async () => {
     const server = await start();
     const feed = await follow(server);
     await feed.until(({ type }) => type === "state");
@@ -134,7 +134,7 @@ describe("the feed", () => {
     expect(came.find(({ type }) => type === "agent")).toMatchObject({ id: thread_id, thread_id: parent });
   });
 
-  it("is the same over a WebSocket, which may name its place in the address", async () => {
+  it("is the same over a WebSocket, whose URL may contain the event id", async () => {
     const server = await start();
     const gate = crypto.randomUUID();
     const open = (query = ""): { items: () => Promise<Item>; socket: WebSocket } => {
@@ -173,7 +173,7 @@ describe("the feed", () => {
 });
 
 describe("the feed of an owner", () => {
-  it("tells nothing of another's threads, not even that they are deleted", async () => {
+  it("has nothing of another owner's threads, not even their deletion", async () => {
     const apiKeys = ["ada", "bob"].map((owner) => ({ owner, key: `key-of-${owner}` }));
     const server = await start({ apiKeys });
     const [ada, bob] = [{ "x-api-key": "key-of-ada" }, { "x-api-key": "key-of-bob" }];
@@ -191,7 +191,7 @@ describe("the feed of an owner", () => {
     await feed.until(isThread(own, "deleted"));
   });
 
-  it("is that of the rules where there are some", async () => {
+  it("is filtered by the auth rules, if there are any", async () => {
     const servers = await openRulesServers();
     stops.push(() => servers.remove());
     const own = `.on("threads", ({ value, user }) => {

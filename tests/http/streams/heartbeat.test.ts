@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** The port of a server that answers everything with these events, while the test works. */
+/** The port of a server that answers every request with these events during the test. */
 async function serve(events: EventStream<string>["open"], mayBeQuiet = false): Promise<number> {
   const stream = { mayBeQuiet, open: events, tail: events, measure: () => 0, frame: (event: string) => event };
   const app = new Hono<HttpEnvironment>().get("*", (context) =>
@@ -24,11 +24,11 @@ async function serve(events: EventStream<string>["open"], mayBeQuiet = false): P
   onTestFinished(() => void server.close());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // A server that listens on a port has an address with one.
+  // A listening server has an address with a port.
   return (server.address() as AddressInfo).port;
 }
 
-test("a stream that has nothing to tell says so several times within 30 seconds, from the beginning on", async () => {
+test("an idle stream sends several heartbeats within 30 seconds, from its start on", async () => {
   async function* quiet(signal: AbortSignal): AsyncGenerator<string[]> {
     yield [];
     if (!signal.aborted) await once(signal, "abort");

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A socket that counts how often it is asked, and whether it was given up. */
+/** A socket that counts its pings, and whether it was terminated. */
 function askedSocket() {
   const events = new EventEmitter();
   const state = { asked: 0, isGone: false, isPaused: false };
@@ -24,7 +24,7 @@ function askedSocket() {
   return { state, stop, answer: () => events.emit("pong") };
 }
 
-it("gives up who answers nothing for two minutes", () => {
+it("a socket that answers no ping for two minutes is terminated", () => {
   const { state, stop } = askedSocket();
   vi.advanceTimersByTime(120_000);
   expect(state).toMatchObject({ asked: 4, isGone: false });
@@ -33,7 +33,7 @@ it("gives up who answers nothing for two minutes", () => {
   stop();
 });
 
-it("keeps who answers late: on a slow link the question stands behind what is to be read first", () => {
+it("a socket that answers late is kept: on a slow link the ping waits behind the data", () => {
   const { state, stop, answer } = askedSocket();
   for (let round = 0; round < 10; round += 1) {
     vi.advanceTimersByTime(100_000);
@@ -46,7 +46,7 @@ it("keeps who answers late: on a slow link the question stands behind what is to
   expect(state).toMatchObject({ asked, isGone: false });
 });
 
-it("asks nothing of one that is not read, because it has to take its answers first", () => {
+it("a socket that is not read gets no ping, since it has to read its answers first", () => {
   const { state, stop } = askedSocket();
   state.isPaused = true;
   vi.advanceTimersByTime(300_000);

@@ -18,7 +18,7 @@ const page = async (id: string, query = ""): Promise<z.infer<typeof Page>> =>
 const wordsOf = ({ messages }: z.infer<typeof Page>): string[] => messages.map(({ content }) => content);
 
 describe("the messages of a thread", () => {
-  it("are shown page by page from the end, with their roles, and one by its id or the first 8 characters of it", async () => {
+  it("are listed in pages from the end, with roles, and one is found by its id or 8 first characters", async () => {
     const id = await fixture.talk("hello one", "hello two", "hello three");
     const last = await page(id, "?limit=4");
     expect(wordsOf(last)).toEqual(["hello two", "re: hello two", "hello three", "re: hello three"]);
@@ -44,7 +44,7 @@ describe("the messages of a thread", () => {
     }
   });
 
-  it("hold what the user has said as soon as the run works, before any reply (CTX-01)", async () => {
+  it("contain the user's input as soon as the run works, before any reply (CTX-01)", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create();
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     fixture.model.push({ text: "at last", hold: { after: 0, until: answered } });
@@ -60,7 +60,7 @@ describe("the messages of a thread", () => {
     expect(wordsOf(await page(id))).toEqual(["hello at once", "at last"]);
   });
 
-  it("say what the model's calls used, which is written back to its messages", async () => {
+  it("contain the usage of the model calls, which is stored with their messages", async () => {
     const id = await fixture.talk("hello cost");
     const { messages } = await page(id);
     expect(messages[1]).toMatchObject({
@@ -70,7 +70,7 @@ describe("the messages of a thread", () => {
     expect(messages[1]?.["timestamp"]).toMatch(/^\d{4}-/u);
   });
 
-  it("say what they are worth, and what became of what they propose, also where one is changed or added", async () => {
+  it("contain their importance, and the state of their suggestions, also when one is changed or added", async () => {
     const id = await fixture.talk("hello goals");
     const asks = { suggestions: ["Yes", "No"] };
     const given = { role: "assistant", id: "given-goals", content: "Design goals: 20 dB", additional_kwargs: asks };
@@ -85,7 +85,7 @@ describe("the messages of a thread", () => {
     expect(last.messages).toMatchObject([{ id: "given-goals", suggestions: { state: "selected" } }]);
   });
 
-  it("are added without a run, in either form, and the model reads them in the next turn", async () => {
+  it("are added without a run, in either form, and are sent to the model in the next turn", async () => {
     const id = await fixture.talk("hello there");
     const added = z.array(Shown).parse(
       await fixture.json("POST", `/threads/${id}/messages`, {
@@ -106,7 +106,7 @@ describe("the messages of a thread", () => {
     expect(all.total).toBe(6);
   });
 
-  it("of a new thread begin with what it is given, and belong to the graph that is named", async () => {
+  it("of a new thread begin with the added ones, and belong to the named graph", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create({ metadata: { name: "Given" } });
     const messages = [
       { role: "system", content: "Answer briefly." },
@@ -122,7 +122,7 @@ describe("the messages of a thread", () => {
     expect((await page(id)).total).toBe(4);
   });
 
-  it("are refused when they cannot be read, with the place and the reason", async () => {
+  it("are refused if they are invalid, with the field and the reason", async () => {
     const id = await fixture.talk("hello bad");
     for (const [message, place, reason] of [
       [{ role: "robot", content: "x" }, "role", "expected user, assistant, system or tool"],
@@ -173,7 +173,7 @@ describe("the messages of a thread", () => {
 });
 
 describe("a message", () => {
-  it("is changed in its words, its metadata and its costs, and keeps its place; the history keeps the old one", async () => {
+  it("is changed in text, metadata and costs, and keeps its place; the history keeps the old one", async () => {
     const id = await fixture.talk("hello edit");
     const [said, answered] = (await page(id)).messages;
     const path = `/threads/${id}/messages/${answered?.id}`;
@@ -203,7 +203,7 @@ describe("a message", () => {
     expect(JSON.stringify(fixture.model.requests.at(-1))).toContain("another answer");
   });
 
-  it("is hidden from the model, and seen again, by its user; readers see it all the time", async () => {
+  it("is hidden from the model and shown again by its user; readers always see it", async () => {
     const id = await fixture.talk("a private number", "hello view");
     const path = `/threads/${id}/messages/${(await page(id)).messages[0]?.id}`;
     const asked = () => JSON.stringify(fixture.model.requests.at(-1)?.messages);
@@ -218,7 +218,7 @@ describe("a message", () => {
     expect((await fixture.ask("PATCH", path, { model_view: "shown" }))[0]).toBe(400);
   });
 
-  it("is changed beside its words also where they are longer than what may be added", async () => {
+  it("is changed in its metadata also if it is longer than an added one may be", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create();
     fixture.model.push({ text: "x".repeat(1_000_001) });
     const input = { messages: [{ role: "user", content: "hello" }] };
@@ -228,7 +228,7 @@ describe("a message", () => {
     expect([changed.content.length, changed["metadata"]]).toEqual([1_000_001, { stars: 5 }]);
   });
 
-  it("that nobody knows is 404, and changes wait until the thread is idle", async () => {
+  it("with an unknown id is 404, and changes need an idle thread", async () => {
     const id = await fixture.talk("hello idle");
     expect((await fixture.ask("PATCH", `/threads/${id}/messages/${crypto.randomUUID()}`, { content: "x" }))[0]).toBe(
       404,
@@ -247,7 +247,7 @@ describe("a message", () => {
     await other.remove();
   });
 
-  it("is deleted with the results of its calls, which cannot go alone; the history keeps them", async () => {
+  it("is deleted with the results of its calls, which cannot be deleted alone; the history keeps them", async () => {
     const id = await fixture.talk("hello delete");
     const calls = ["call_a", "call_b"].map((call) => ({ id: call, name: "read_file", args: { path: "a.md" } }));
     await fixture.json("POST", `/threads/${id}/messages`, {
@@ -270,7 +270,7 @@ describe("a message", () => {
     expect(JSON.stringify(fixture.model.requests.at(-1)?.messages)).not.toContain("call_a");
   });
 
-  it("are cleared with a word in the log (CTX-25)", async () => {
+  it("list is cleared with a line in the log (CTX-25)", async () => {
     const lines: string[] = [];
     const logger = createLogger("info", { write: (line: string) => void lines.push(line) });
     const graphs = fixture.server.config.graphs;
@@ -288,7 +288,7 @@ describe("a message", () => {
     }
   });
 
-  it("list is cleared but for system texts, and the conversation begins anew", async () => {
+  it("list is cleared except system messages, and the conversation starts again", async () => {
     const id = await fixture.talk("hello first");
     await fixture.json("POST", `/threads/${id}/messages`, { messages: [{ role: "system", content: "Be kind." }] });
     expect(await fixture.json("DELETE", `/threads/${id}/messages`)).toEqual({ removed: 2 });

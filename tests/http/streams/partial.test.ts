@@ -24,7 +24,7 @@ const Run = z.looseObject({ run_id: z.string(), status: z.string() });
 const State = z.looseObject({
   messages: z.array(z.looseObject({ content: z.string(), additional_kwargs: z.record(z.string(), z.unknown()) })),
 });
-/** What the state says of the turn. */
+/** What the state contains of the turn. */
 const Told = z.object({
   orchestration: z.looseObject({ state: z.string() }),
   work_mode: z.string(),
@@ -55,7 +55,7 @@ async function stoppedThread(): Promise<string> {
 const takeUp = (id: string, kind: string, body?: object) => server.send("POST", `/threads/${id}/partial/${kind}`, body);
 
 describe("a reply that a stop cut off", () => {
-  it("says on the wire that it is partial and why", async () => {
+  it("is marked on the wire as partial, with the reason", async () => {
     const id = await stoppedThread();
     const messages = await messagesOf(id);
     expect(messages.at(-1)).toMatchObject({
@@ -68,7 +68,7 @@ describe("a reply that a stop cut off", () => {
     expect(await history.text()).toContain('"stop_reason":"user_requested"');
   });
 
-  it("is continued in its place by a run with what the last one was told", async () => {
+  it("is continued in place by a run with the last run's context", async () => {
     const id = await stoppedThread();
     model.push({ text: " and the end." });
     const response = await takeUp(id, "continue");
@@ -85,7 +85,7 @@ describe("a reply that a stop cut off", () => {
     expect((await takeUp(id, "continue")).status).toBe(409);
   });
 
-  it("is given anew, and what the caller says comes before what the last run was told", async () => {
+  it("is regenerated, and the caller's context overrides that of the last run", async () => {
     const id = await stoppedThread();
     model.push({ text: "Something else." });
     const run = Run.parse(await (await takeUp(id, "regenerate", { context: { temperature: 1 } })).json());
@@ -98,7 +98,7 @@ describe("a reply that a stop cut off", () => {
     expect(kwargs["context"]).toEqual({ temperature: 1, partial: "regenerate" });
   });
 
-  it.each(["continue", "regenerate"])("is 409 for %s where there is none, and starts nothing", async (kind) => {
+  it.each(["continue", "regenerate"])("is 409 for %s if there is none, and no run is started", async (kind) => {
     const { thread_id: id } = await server.client.threads.create();
     const response = await takeUp(id, kind);
     expect([response.status, await response.text()]).toEqual([409, expect.stringContaining("partial reply")]);
@@ -124,14 +124,14 @@ describe("GET /threads/:id/status", () => {
     workflow_locked: false,
   };
 
-  it("of a thread of the workflow says where the turn is", async () => {
+  it("of a thread of the workflow shows the state of the turn", async () => {
     const id = await stoppedThread();
     const { values } = await server.client.threads.getState(id);
     const { orchestration, work_mode } = Told.parse(values);
     expect(await statusOf(id)).toMatchObject({ ...idle, orchestration, work_mode });
   });
 
-  it("follows a run from its start over its stop to the end, with what waits behind it", async () => {
+  it("follows a run from its start over its stop to the end, with the run queued behind it", async () => {
     const other = await startTestServer();
     const { thread_id: id } = await other.client.threads.create();
     const nothingSaid = { orchestration: null, work_mode: null };

@@ -21,7 +21,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     return server.send("POST", `/threads/${threadId}/runs/stream`, { assistant_id: assistant, ...body });
   }
 
-  /** The run's id, as the first event says it. */
+  /** The run's id in the first event. */
   function runOf(events: ReadEvent[]): string {
     return z.object({ run_id: z.string() }).parse(events[0]?.data).run_id;
   }
@@ -44,14 +44,14 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(response.headers.get("location")).toBe(`/threads/${threadId}/runs/${runId}/stream`);
   });
 
-  test("the run's end is written before its stream closes", async () => {
+  test("the run's end is stored before its stream closes", async () => {
     const threadId = await newThread();
     const events = await readEvents(await stream(threadId, "counter", { input: {} }));
     const runId = runOf(events);
     expect(await server.client.runs.get(threadId, runId)).toMatchObject({ status: "success" });
   });
 
-  test("whoever asks for a head alone is not kept until the run ends", { timeout: 4_000 }, async () => {
+  test("a HEAD request does not wait for the run's end", { timeout: 4_000 }, async () => {
     const threadId = await newThread();
     const { run_id } = await server.client.runs.create(threadId, "gated", { input: { gate: crypto.randomUUID() } });
     for (const rest of ["stream", "join"]) {
@@ -79,7 +79,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(new Set(events)).toEqual(new Set(["metadata", "messages", "updates", "values"]));
   });
 
-  test("the older messages mode gives the whole message so far", async () => {
+  test("the older messages mode sends the whole message so far", async () => {
     const threadId = await newThread();
     const events = await readEvents(await stream(threadId, "talker", { input: hi, stream_mode: "messages" }));
     const partials = events.filter((event) => event.event === "messages/partial");
@@ -101,7 +101,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     },
   );
 
-  test("a subgraph's events carry its namespace when asked for", async () => {
+  test("a subgraph's events have its namespace if requested", async () => {
     const body = { input: hi, stream_mode: ["updates", "custom"], stream_subgraphs: true };
     const events = await readEvents(await stream(await newThread(), "nested", body));
     expect(names(events)).toEqual([
@@ -130,12 +130,12 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(events.at(-1)?.data).toMatchObject({ error: "GraphRecursionError" });
   });
 
-  test("a pause ends the stream with the interrupt", async () => {
+  test("an interrupt ends the stream with its question", async () => {
     const events = await readEvents(await stream(await newThread(), "asker", { input: {}, stream_mode: "updates" }));
     expect(events.at(-1)?.data).toMatchObject({ __interrupt__: [{ value: { question: "Go on?" } }] });
   });
 
-  test("two readers of one run each see everything, and so does a late one", async () => {
+  test("two concurrent readers of a run and a late one each receive everything", async () => {
     const threadId = await newThread();
     const gate = crypto.randomUUID();
     const response = await stream(threadId, "gated", { input: { gate }, stream_mode: ["custom", "values"] });
@@ -148,7 +148,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(await readEvents(await join(threadId, runId, -1))).toEqual(first);
   });
 
-  test("a reader that comes back gets what it has not had, with the same ids", async () => {
+  test("a reader that reconnects receives the missed events, with the same ids", async () => {
     const threadId = await newThread();
     const whole = await readEvents(
       await stream(threadId, "talker", { input: hi, stream_mode: ["messages", "values"] }),
@@ -159,7 +159,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     }
   });
 
-  test("a reader may ask for some of the modes", async () => {
+  test("a reader can select some of the modes", async () => {
     const threadId = await newThread();
     const whole = await readEvents(
       await stream(threadId, "talker", { input: hi, stream_mode: ["messages-tuple", "values"] }),
@@ -176,7 +176,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(events.at(-1)).toMatchObject({ event: "values", data: { value: 2 } });
   });
 
-  test("a reader that leaves does not end the run", async () => {
+  test("a reader that disconnects does not end the run", async () => {
     const threadId = await newThread();
     const gate = crypto.randomUUID();
     const response = await stream(threadId, "gated", { input: { gate }, stream_mode: "custom" });
@@ -207,7 +207,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(await server.client.runs.get(threadId, run?.run_id ?? "")).toMatchObject({ status: "interrupted" });
   });
 
-  test("who said so ends the run also by leaving where the stream was taken up again", async () => {
+  test("on_disconnect cancels the run also when a resumed stream disconnects", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "gated", input: { gate: "never" }, on_disconnect: "cancel", stream_mode: "custom" };
     const first = await server.send("POST", `/threads/${threadId}/runs/stream`, body);
@@ -234,7 +234,7 @@ describe.each(packagesOfGraphs)("of a graph with %s", (packages) => {
     expect(other.map((event) => event.id)).toEqual(["0", "1", "2"]);
   });
 
-  test("a stream that has ended is replayed after a restart of the server", async () => {
+  test("an ended stream is replayed after a restart of the server", async () => {
     const first = await startTestServer({}, undefined, packages);
     try {
       const { thread_id } = await first.client.threads.create();

@@ -12,7 +12,7 @@ afterAll(() => server.remove());
 const newThread = async (): Promise<string> => (await server.client.threads.create()).thread_id;
 const ids = (events: ReadEvent[]): string[] => events.map(({ id }) => id ?? "");
 
-/** Follows a thread; `take` reads on until so many events are there. */
+/** Follows a thread; `take` reads until that many events have arrived. */
 async function follow(threadId: string, headers: Record<string, string> = {}, query = "") {
   const response = await server.send("GET", `/threads/${threadId}/stream${query}`, undefined, headers);
   const events = eventsOf(response)[Symbol.asyncIterator]();
@@ -38,7 +38,7 @@ async function follow(threadId: string, headers: Record<string, string> = {}, qu
   };
 }
 
-test("a thread's stream goes from run to run, and ids say which run and which event", async () => {
+test("a thread's stream continues from run to run, and ids name the run and the event", async () => {
   const threadId = await newThread();
   const reader = await follow(threadId);
   expect(reader.response.headers.get("content-type")).toBe("text/event-stream");
@@ -51,7 +51,7 @@ test("a thread's stream goes from run to run, and ids say which run and which ev
   await reader.leave();
 });
 
-test("who comes while a run works gets all of it, and then what waited behind it", async () => {
+test("a reader that connects during a run receives all of it, and then the run queued behind it", async () => {
   const threadId = await newThread();
   const gate = crypto.randomUUID();
   const first = await server.client.runs.create(threadId, "gated", { input: { gate } });
@@ -68,7 +68,7 @@ test("who comes while a run works gets all of it, and then what waited behind it
   await reader.leave();
 });
 
-test("who comes back goes on after the last event, over the runs that came meanwhile", async () => {
+test("a reader that reconnects resumes after the last event, over the runs since", async () => {
   const threadId = await newThread();
   const runs = [];
   for (let at = 0; at < 3; at += 1) {
@@ -87,11 +87,11 @@ test("who comes back goes on after the last event, over the runs that came meanw
   }
 });
 
-test("an event that the thread never had is a gap, and nonsense is refused", async () => {
+test("an unknown event id gives a gap event, and an invalid one is refused", async () => {
   const threadId = await newThread();
   const foreign = await server.client.runs.create(await newThread(), "counter", { input: { value: 1 } });
   const reader = await follow(threadId, { "last-event-id": `${foreign.run_id}.1` });
-  // Told at once, also where nothing works that would tell more.
+  // Sent at once, also if no run is active that would send more.
   expect(await reader.take(1)).toMatchObject([{ event: "gap", data: { run_id: foreign.run_id } }]);
   const run = await server.client.runs.create(threadId, "counter", { input: { value: 1 } });
   expect(ids(await reader.take(1))).toEqual([`${run.run_id}.0`]);
@@ -102,7 +102,7 @@ test("an event that the thread never had is a gap, and nonsense is refused", asy
   expect(missing.status).toBe(404);
 });
 
-test("a run that is cancelled while it waits is told of, and one that is rolled back is passed over", async () => {
+test("a run that is cancelled in the queue has an event, and one that is rolled back has none", async () => {
   const threadId = await newThread();
   const gate = crypto.randomUUID();
   const first = await server.client.runs.create(threadId, "gated", { input: { gate } });
@@ -122,7 +122,7 @@ test("a run that is cancelled while it waits is told of, and one that is rolled 
   await reader.leave();
 });
 
-test("the modes of a thread choose what is told", async () => {
+test("the modes of a thread's stream select its events", async () => {
   const threadId = await newThread();
   const run = await server.client.runs.create(threadId, "counter", {
     input: { value: 1 },
@@ -134,7 +134,7 @@ test("the modes of a thread choose what is told", async () => {
     ["state_update", ["metadata", "values", "values"]],
     ["tasks", ["metadata", "tasks", "tasks"]],
     ["run_modes", ["metadata", "values", "tasks", "tasks", "values"]],
-    // As the official clients write several: by commas, the key again, a JSON array.
+    // As the official clients write several: comma-separated, repeated keys, a JSON array.
     ["values,tasks", ["metadata", "values", "tasks", "tasks", "values"]],
     ["values&stream_mode=tasks", ["metadata", "values", "tasks", "tasks", "values"]],
     ["lifecycle&stream_mode=tasks", ["metadata", "tasks", "tasks"]],
@@ -148,7 +148,7 @@ test("the modes of a thread choose what is told", async () => {
   }
 });
 
-test("the official client joins a thread's stream, and it ends when the thread is deleted", async () => {
+test("the official client joins a thread's stream, which ends when the thread is deleted", async () => {
   const threadId = await newThread();
   const joined = server.client.threads.joinStream(threadId);
   const first = joined.next();
@@ -165,7 +165,7 @@ test("the official client joins a thread's stream, and it ends when the thread i
   expect(await rest).toEqual([]);
 });
 
-test("it goes on while the runs of a server that stops come to their ends", async () => {
+test("a thread's stream stays open until the runs of a stopping server have ended", async () => {
   const other = await startTestServer();
   const { thread_id: id } = await other.client.threads.create();
   const gate = crypto.randomUUID();
@@ -185,7 +185,7 @@ test("it goes on while the runs of a server that stops come to their ends", asyn
   await other.remove();
 });
 
-test("it breaks off when the server stops, and says where it goes on: an end in good order would be the end", async () => {
+test("a stopping server breaks a thread's stream off, so that clients reconnect at its Location", async () => {
   const other = await startTestServer();
   const { thread_id: id } = await other.client.threads.create();
   const response = await other.send("GET", `/threads/${id}/stream?stream_mode=lifecycle`);
