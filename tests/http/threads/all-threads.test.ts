@@ -49,7 +49,7 @@ async function run(threadId: string, body: object, headers: Headers = ada): Prom
 const ask = { assistant_id: "asker", input: {} };
 
 describe("approvals of all threads", () => {
-  it("GET /approvals 200: what waits, oldest first, with its thread, in pages", async () => {
+  it("GET /approvals 200: pending ones, oldest first, with their threads, in pages", async () => {
     const threads = [await thread(ada, { name: "The first" }), await thread(), await thread()];
     for (const id of threads) await run(id, ask);
     await run(await thread(bob), ask, bob);
@@ -64,7 +64,7 @@ describe("approvals of all threads", () => {
       expires_at: null,
       thread: { name: "The first", graph_id: "asker", parent: null },
     });
-    // It is what the thread itself lists.
+    // The same as in the list of the thread.
     const [ofThread] = (await get(`/threads/${threads[0]}/approvals`)).rows;
     expect(waiting[0]).toMatchObject(ofThread ?? { missing: true });
     expect((await get(`/approvals?thread_id=${threads[1]}`)).rows).toHaveLength(1);
@@ -80,13 +80,13 @@ describe("approvals of all threads", () => {
     expect((await get("/approvals?status=stale")).rows).toMatchObject([{ thread_id: threads[2] }]);
   });
 
-  it("GET /approvals 400: a status, a limit and a cursor that are none", async () => {
+  it("GET /approvals 400: an invalid status, limit and cursor", async () => {
     for (const wrong of ["status=open", "limit=0", "limit=1001", "cursor=x", "thread_id=x"]) {
       expect((await server.send("GET", `/approvals?${wrong}`, undefined, ada)).status, wrong).toBe(400);
     }
   });
 
-  it("is empty for a user to whom the rules show nothing", async () => {
+  it("is empty for a user who sees no thread by the rules", async () => {
     const servers = await openRulesServers();
     const ruled = await servers.serve(
       `${byHeader}.on("threads", ({ value, user, event }) => {
@@ -108,7 +108,7 @@ describe("approvals of all threads", () => {
 });
 
 describe("runs of all threads", () => {
-  it("GET /runs 200: newest first, with how they came and went, filtered, in pages", async () => {
+  it("GET /runs 200: newest first, with their times and causes, filtered, in pages", async () => {
     const from = new Date().toISOString();
     const [one, other] = [await thread(), await thread()];
     for (let count = 0; count < 3; count += 1) await run(one, { assistant_id: "counter", input: { value: count } });
@@ -142,13 +142,13 @@ describe("runs of all threads", () => {
     expect(await count(`cron_id=${crypto.randomUUID()}`)).toBe(0);
   });
 
-  it("GET /runs 400: values that are none", async () => {
+  it("GET /runs 400: invalid values", async () => {
     for (const wrong of ["status=open", "limit=0", "from=yesterday", "cursor=x", "thread_id=x"]) {
       expect((await server.send("GET", `/runs?${wrong}`, undefined, ada)).status, wrong).toBe(400);
     }
   });
 
-  it("GET /runs 200: says which cron, or which thread's agent, they are of", async () => {
+  it("GET /runs 200: names the cron, or the thread of the agent, that started the run", async () => {
     const [cron_id, background_of] = [crypto.randomUUID(), crypto.randomUUID()];
     await run(await thread(), { assistant_id: "counter", input: {}, metadata: { cron_id } });
     await run(await thread(), { assistant_id: "counter", input: {}, metadata: { background_of } });
@@ -158,7 +158,7 @@ describe("runs of all threads", () => {
     expect((await get(`/runs?cron_id=${cron_id}`)).rows).toHaveLength(1);
   });
 
-  it("GET /runs/histogram 200: how many there were when, by status", async () => {
+  it("GET /runs/histogram 200: the number of runs by time and status", async () => {
     const from = new Date().toISOString();
     const id = await thread();
     for (let count = 0; count < 2; count += 1) await run(id, { assistant_id: "counter", input: {} });
@@ -172,7 +172,7 @@ describe("runs of all threads", () => {
     expect((await get(`/runs/histogram?from=${from}`, bob)).rows).toEqual([]);
   });
 
-  it("GET /runs/histogram 400: a span that is none", async () => {
+  it("GET /runs/histogram 400: an invalid time span", async () => {
     expect((await server.send("GET", "/runs/histogram?bucket=week", undefined, ada)).status).toBe(400);
   });
 });

@@ -12,7 +12,7 @@ const file = join(projectFolder, "tests/http/threads/changed-graphs.ts");
 let server: TestServer;
 afterEach(() => server.remove());
 
-/** Serves one of the graphs as `flow`, on the data that is there. */
+/** Serves one of the graphs as `flow`, with the existing data. */
 async function serve(name: GraphName): Promise<void> {
   const path = join(dirname(server.config.dataDir), "langgraph.json");
   await writeFile(path, JSON.stringify({ graphs: { flow: `${file}:${name}` } }));
@@ -26,7 +26,7 @@ const Status = z.object({
   graph: z.object({ version: z.string(), last_version: z.string(), missing_nodes: z.array(z.string()) }),
 });
 
-/** A thread that waits for an answer, or at a breakpoint; its graph is then another one. */
+/** A thread that waits for an answer, or at a breakpoint; then its graph is replaced. */
 async function waitingThread(before: GraphName, after: GraphName): Promise<string> {
   server = await startTestServer();
   await serve(before);
@@ -37,7 +37,7 @@ async function waitingThread(before: GraphName, after: GraphName): Promise<strin
   return thread_id;
 }
 
-/** Answers all open questions, or goes on from a breakpoint; the log at the end. */
+/** Answers all open questions, or continues from a breakpoint; returns the log at the end. */
 async function goOn(thread: string, checkpoint_id?: string): Promise<string[]> {
   const { interrupts } = await server.client.threads.get(thread);
   const ids = Object.values(interrupts ?? {}).flatMap((asked) => asked.flatMap(({ id }) => id ?? []));
@@ -53,7 +53,7 @@ const wholeStatus = async (thread: string) =>
   Status.parse(await (await server.send("GET", `/threads/${thread}/status`)).json());
 const statusOf = async (thread: string) => (await wholeStatus(thread)).graph;
 
-describe("a thread that waits goes on when its graph has changed elsewhere", () => {
+describe("an interrupted thread continues if other nodes of its graph have changed", () => {
   it.each<[before: GraphName, after: GraphName, log: string[]]>([
     ["before", "before", ["write", "ask: yes", "send"]],
     ["before", "sendRenamed", ["write", "ask: yes", "send"]],
@@ -72,7 +72,7 @@ describe("a thread that waits goes on when its graph has changed elsewhere", () 
   });
 });
 
-describe("a thread that waits at a node which is gone", () => {
+describe("a thread that was interrupted at a deleted node", () => {
   const cases: [before: GraphName, after: GraphName, missing: string[], log: string[]][] = [
     ["before", "askRenamed", ["ask"], ["write", "ask: yes", "send"]],
     ["before", "askRemoved", ["ask"], ["write", "ask: yes", "send"]],
@@ -86,7 +86,7 @@ describe("a thread that waits at a node which is gone", () => {
     ["paused", "askRenamed", ["ask"], ["write"]],
   ];
 
-  it.each(cases)("%s → %s is refused, and goes on when the node is back", async (before, after, missing, log) => {
+  it.each(cases)("%s → %s is refused, and continues when the node is back", async (before, after, missing, log) => {
     const thread = await waitingThread(before, after);
     const { interrupts } = await server.client.threads.get(thread);
     const { version, last_version, missing_nodes } = await statusOf(thread);
@@ -100,7 +100,7 @@ describe("a thread that waits at a node which is gone", () => {
     expect(await goOn(thread)).toEqual(log);
   });
 
-  it.each(cases)("%s → %s goes on without the step once it is dropped", async (before, after) => {
+  it.each(cases)("%s → %s continues without the step once it was skipped", async (before, after) => {
     const thread = await waitingThread(before, after);
     await server.send("POST", `/threads/${thread}/state`, { values: null, as_node: "__end__" });
     expect((await statusOf(thread)).missing_nodes).toEqual([]);
@@ -109,7 +109,7 @@ describe("a thread that waits at a node which is gone", () => {
     expect(Values.parse(values).log).toContain("again");
   });
 
-  it.each(cases)("%s → %s goes on from the last checkpoint that fits", async (before, after) => {
+  it.each(cases)("%s → %s continues from the last checkpoint that fits", async (before, after) => {
     const thread = await waitingThread(before, after);
     const refused: unknown = await goOn(thread).catch((error: unknown) => error);
     const checkpoint = /checkpoint ([0-9a-f-]{36})/u.exec(String(refused))?.[1];
@@ -117,7 +117,7 @@ describe("a thread that waits at a node which is gone", () => {
     expect((await statusOf(thread)).missing_nodes).toEqual([]);
   });
 
-  it("takes a new message, as any thread that waits does", async () => {
+  it("accepts a new message, as any interrupted thread does", async () => {
     const thread = await waitingThread("before", "askRenamed");
     const values = await server.client.runs.wait(thread, "flow", { input: { log: ["again"] } });
     expect(Values.parse(values).log).toEqual(["write", "again", "write"]);
@@ -125,7 +125,7 @@ describe("a thread that waits at a node which is gone", () => {
   });
 });
 
-it("the answer that one of two people has given stays, when the node of the other one is gone for a while", async () => {
+it("the answer to one of two questions is kept while the node of the other question is missing", async () => {
   const thread = await waitingThread("both", "both");
   const { interrupts } = await server.client.threads.get(thread);
   const asked = Object.values(interrupts ?? {}).flat();
@@ -140,7 +140,7 @@ it("the answer that one of two people has given stays, when the node of the othe
   expect(Values.parse(await answer("right?", "late")).log).toEqual(["left: early", "right: late", "join"]);
 });
 
-it("a run that was cut off at a node which is gone ends with an error, and its thread goes on when the node is back", async () => {
+it("a run interrupted at a deleted node ends with an error, and continues when the node is back", async () => {
   server = await startTestServer({ drainSeconds: 0 });
   await serve("working");
   const { thread_id } = await server.client.threads.create();

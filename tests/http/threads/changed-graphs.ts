@@ -21,7 +21,7 @@ type Update = typeof State.Update;
 const does = (name: string) => (): Update => ({ log: [name] });
 const asks = (name: string) => (): Update => ({ log: [`${name}: ${String(interrupt(`${name}?`))}`] });
 
-/** Writes, asks a person, sends; each node may have another name. */
+/** Writes, asks for approval, sends; each node may have another name. */
 function letter({ write = "write", ask = "ask", send = "send" } = {}) {
   return new StateGraph(State)
     .addNode(write, does("write"))
@@ -33,7 +33,7 @@ function letter({ write = "write", ask = "ask", send = "send" } = {}) {
     .addEdge(send, END);
 }
 
-/** Two people are asked at once. */
+/** Two people are asked in parallel. */
 function pair({ left = "left", right = "right" } = {}) {
   return new StateGraph(State)
     .addNode(left, asks("left"))
@@ -113,7 +113,7 @@ export const innerOtherRenamed = outer("inside", { send: "post" });
 export const outerRenamed = outer("within", {});
 export const paused = letter().compile({ interruptBefore: ["ask"] });
 
-/** Its second node works until the server stops; once it is there again, it ends at once. */
+/** Its second node works until the server stops; after the restart it ends at once. */
 function slow(node: string, isSlow: boolean) {
   const work = async (_state: unknown, { signal }: LangGraphRunnableConfig): Promise<Update> => {
     if (isSlow && signal !== undefined) {

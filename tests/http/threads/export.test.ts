@@ -17,7 +17,7 @@ const imported = async (file: unknown, query = ""): Promise<z.infer<typeof Threa
 
 const time = "2026-01-02T03:04:05.000Z";
 const call = { id: "call_1", name: "read_file", args: { path: "a.md" } };
-/** A thread with everything that a message can have. */
+/** A thread with all fields that a message can have. */
 async function richThread(): Promise<string> {
   const { thread_id: id } = await fixture.server.client.threads.create({
     metadata: { name: "The lighthouse", description: "A plan", topic: "sea", ui_state: { scroll_position: 12 } },
@@ -55,7 +55,7 @@ async function richThread(): Promise<string> {
 }
 
 describe("an export", () => {
-  it("as JSON is the whole record, and its import is the same conversation in a new thread", async () => {
+  it("as JSON has the whole conversation, and its import is the same conversation in a new thread", async () => {
     const id = await richThread();
     const file = await exported(id);
     expect(file).toMatchObject({
@@ -86,7 +86,7 @@ describe("an export", () => {
     expect(JSON.stringify(fixture.model.requests.at(-1)?.messages)).toContain("It says: file text");
   });
 
-  it("keeps the state of the workflow, and a title that nobody chose stays one", async () => {
+  it("keeps the state of the workflow, and a generated title remains one", async () => {
     const id = await fixture.talk("Plan the week. Now.");
     const state = await fixture.server.client.threads.getState(id);
     const through_message_id = z
@@ -109,7 +109,7 @@ describe("an export", () => {
     });
   });
 
-  it("can be gone back in, turn by turn", async () => {
+  it("can be rerun after its import, turn by turn", async () => {
     const id = await fixture.talk("hello one", "hello two");
     const copy = await imported(await exported(id));
     const [, , second] = await fixture.messages(copy.thread_id);
@@ -127,7 +127,7 @@ describe("an export", () => {
     ]);
   });
 
-  it("as text has role, time and words, without system and hidden messages; tools only when asked for", async () => {
+  it("as text has role, time and text, without system and hidden messages; tools only on request", async () => {
     const id = await richThread();
     const response = await fixture.server.send("GET", `/threads/${id}/export?format=text`);
     expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
@@ -158,7 +158,7 @@ describe("an export", () => {
     expect(text).not.toMatch(/Secret|hidden words/u);
   });
 
-  it("of a thread with nothing in it is empty, and of none 404", async () => {
+  it("of an empty thread is empty, and of an unknown thread 404", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create();
     expect(await exported(id)).toMatchObject({ messages: [], graph_id: null, work_mode: null });
     expect((await fixture.ask("GET", `/threads/${crypto.randomUUID()}/export`))[0]).toBe(404);
@@ -209,14 +209,14 @@ describe("an import", () => {
     expect(await fixture.server.client.threads.count()).toBe(count);
   });
 
-  it("of a graph that is not served is 404; another may be named", async () => {
+  it("of a graph that is not served is 404; another graph can be named", async () => {
     const foreign = { ...file, graph_id: "elsewhere" };
     expect((await fixture.ask("POST", "/threads/import", foreign))[0]).toBe(404);
     const thread = await imported(foreign, "?graph_id=agent");
     expect(await fixture.messages(thread.thread_id)).toMatchObject([{ content: "hi", type: "human" }]);
   });
 
-  it("gives calls without a result one", async () => {
+  it("adds a result to calls without one", async () => {
     const messages = [
       { role: "assistant", content: "", tool_calls: [call] },
       { role: "user", content: "and?" },

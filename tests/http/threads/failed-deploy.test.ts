@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
-/** Asks a person, or works until the server stops; once there is the file `mended`, the work ends at once. */
+/** Asks a person, or works until the server stops; once the file `mended` exists, the work ends at once. */
 const flow = `
   import { existsSync } from "node:fs";
   import { once } from "node:events";
@@ -57,7 +57,7 @@ async function deploy(file: string): Promise<void> {
   server = await server.restart();
 }
 
-it("20 runs that work and wait outlast deploys that cannot be loaded, and all finish with the one that can", async () => {
+it("20 running and interrupted runs survive broken deploys, and all finish after a working one", async () => {
   await name("flow.mjs");
   server = await startTestServer({ graphs: graphs(), drainSeconds: 0.1 });
   const threads = await Promise.all(
@@ -69,7 +69,7 @@ it("20 runs that work and wait outlast deploys that cannot be loaded, and all fi
     return [thread, run.run_id];
   };
   const runs = await Promise.all(working.map((thread) => begin(thread, { asks: false })));
-  // Behind six of them waits another one.
+  // Six of them have another run queued behind them.
   const queued = await Promise.all(working.slice(0, 6).map((thread) => begin(thread, { asks: false })));
   await Promise.all(asking.map((thread) => server.client.runs.wait(thread, "flow", { input: { asks: true } })));
   const next = async (thread: string) => (await server.client.threads.getState(thread)).next;

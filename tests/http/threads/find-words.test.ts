@@ -18,7 +18,7 @@ const Found = z.object({
 const find = async (id: string, search: string): Promise<z.infer<typeof Found>> =>
   Found.parse(await fixture.json("GET", `/threads/${id}/search?${search}`));
 
-it("finds a text in the messages of one thread, in any case, oldest first, with the words around it", async () => {
+it("a search finds a text in a thread's messages, in any case, oldest first, with the text around it", async () => {
   const id = await fixture.talk("the Heron stood", "and flew", "so did the other HERON");
   await fixture.talk("a heron of another thread");
   const messages = await fixture.messages(id);
@@ -36,7 +36,7 @@ it("finds a text in the messages of one thread, in any case, oldest first, with 
   expect(await find(id, "query=egret")).toEqual({ hits: [], total: 0, before: null });
 });
 
-it("goes on before what was found, and passes over what is hidden", async () => {
+it("a search continues before the last results, and skips hidden messages", async () => {
   const id = await fixture.talk("a wren", "two wrens");
   await fixture.json("POST", `/threads/${id}/messages`, { messages: [{ role: "system", content: "no wren" }] });
   const messages = await fixture.messages(id);
@@ -46,7 +46,7 @@ it("goes on before what was found, and passes over what is hidden", async () => 
   expect([older.hits.map(({ message_id }) => message_id), older.before]).toEqual([[messages[0]?.id], null]);
 });
 
-it("refuses an empty text, and knows no thread that does not exist", async () => {
+it("a search without text is refused, and one in an unknown thread is 404", async () => {
   const id = await fixture.talk("hello");
   for (const search of ["", "?query=", "?query=%20", `?query=${"x".repeat(501)}`, "?query=a&limit=0"]) {
     expect((await fixture.ask("GET", `/threads/${id}/search${search}`))[0], search).toBe(400);

@@ -28,7 +28,7 @@ async function ask(of: TestServer, method: string, path: string, headers: Record
   };
 }
 
-test("a namespace has a current thread, which stays it over a restart, and a new one when it is deleted", async () => {
+test("a namespace keeps its current thread over a restart, and gets a new one when that is deleted", async () => {
   const path = `/namespaces/${encodeURIComponent("项目 a")}/current`;
   const none = await ask(server, "GET", path, ada);
   expect([none.status, none.text]).toEqual([404, expect.stringContaining("has no current thread")]);
@@ -37,7 +37,7 @@ test("a namespace has a current thread, which stays it over a restart, and a new
   expect((await ask(server, "POST", path, ada, { metadata: { name: "Second" } })).id).toBe(first.id);
   const other = Told.parse(await (await server.send("POST", "/threads", {}, ada)).json()).thread_id;
   expect((await ask(server, "PUT", path, ada, { thread_id: other })).id).toBe(other);
-  // It comes back as it was left, with a question that waits in it (SESS-08).
+  // It comes back unchanged, with its open question (SESS-08).
   const run = { assistant_id: "asker", input: { answer: "" } };
   await (await server.send("POST", `/threads/${other}/runs/wait`, run, ada)).text();
   const left = await Promise.all([path, `/threads/${other}`].map((one) => ask(server, "GET", one, ada)));
@@ -53,7 +53,7 @@ test("a namespace has a current thread, which stays it over a restart, and a new
   expect((await ask(server, "GET", path, ada)).id).toBe(fresh.id);
 });
 
-test("each owner has namespaces of their own, and switches to own threads only", async () => {
+test("each owner has separate namespaces, and switches only to their own threads", async () => {
   const path = "/namespaces/default/current";
   const adas = await ask(server, "POST", path, ada);
   expect((await ask(server, "GET", path, bob)).status).toBe(404);
@@ -70,11 +70,11 @@ test("each owner has namespaces of their own, and switches to own threads only",
   expect(all).toEqual(expect.arrayContaining([expect.objectContaining({ namespace: "default", thread_id: adas.id })]));
 });
 
-test.each(["a%2Fb", "%00", "x".repeat(101), "a%5Cb"])("%s is no name of a namespace", async (name) => {
+test.each(["a%2Fb", "%00", "x".repeat(101), "a%5Cb"])("%s is no valid name of a namespace", async (name) => {
   expect((await ask(server, "POST", `/namespaces/${name}/current`, ada)).status).toBe(400);
 });
 
-/** Follows a namespace; `next` gives the thread that the next event tells. */
+/** Subscribes to a namespace; `next` returns the thread of the next event. */
 async function follow(namespace: string, headers: Record<string, string>) {
   const response = await server.send("GET", `/namespaces/${namespace}/stream`, undefined, headers);
   const events = eventsOf(response)[Symbol.asyncIterator]();
@@ -94,7 +94,7 @@ async function follow(namespace: string, headers: Record<string, string>) {
 const newThread = async (headers: Record<string, string>): Promise<string> =>
   Told.parse(await (await server.send("POST", "/threads", {}, headers)).json()).thread_id;
 
-test("who follows a namespace hears of each change after it is made, of a deletion too, and of no other namespace", async () => {
+test("a subscriber of a namespace receives each change, also a deletion, and none of other namespaces", async () => {
   const path = "/namespaces/followed/current";
   const reader = await follow("followed", ada);
   const other = await follow("followed", bob);
@@ -102,7 +102,7 @@ test("who follows a namespace hears of each change after it is made, of a deleti
   expect(await other.next()).toBe(null);
   const made = (await ask(server, "POST", path, ada)).id;
   expect(await reader.next()).toBe(made);
-  // Neither of these changes what is current.
+  // Neither of these changes the current thread.
   await ask(server, "POST", path, ada);
   await ask(server, "PUT", path, ada, { thread_id: made });
   await ask(server, "POST", "/namespaces/elsewhere/current", ada);
@@ -118,7 +118,7 @@ test("who follows a namespace hears of each change after it is made, of a deleti
   await other.leave();
 });
 
-test("who comes back is told what is current now, unless it is what it had", async () => {
+test("a subscriber that reconnects receives the current thread, unless it already has it", async () => {
   const path = "/namespaces/again/current";
   const first = (await ask(server, "POST", path, ada)).id ?? "";
   const second = await newThread(ada);
@@ -130,7 +130,7 @@ test("who comes back is told what is current now, unless it is what it had", asy
   await Promise.all([same.leave(), late.leave()]);
 });
 
-test("a thread that is created becomes the current one where the configuration says so (SESS-01, SESS-17)", async () => {
+test("a created thread becomes the current one if the configuration says so (SESS-01, SESS-17)", async () => {
   const conversations = { ...server.config.conversations, defaultNamespace: "mine" };
   const own = await startTestServer({ conversations });
   try {

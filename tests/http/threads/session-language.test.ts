@@ -27,7 +27,7 @@ const call = (name: string, args: Record<string, unknown>): ModelStep => ({ tool
 const english = { "accept-language": "en-US" };
 const chinese = { "accept-language": "zh-CN" };
 
-/** One streamed turn of a new thread: what its events say, and what can be asked of the thread afterwards. */
+/** One streamed turn of a new thread: its events, and what can be read of the thread afterwards. */
 async function turn(words: string, steps: ModelStep[], context: object = {}, headers: Record<string, string> = {}) {
   const { thread_id } = await server.client.threads.create();
   model.push(...steps);
@@ -59,7 +59,7 @@ describe("a question", () => {
     call("delete_file", { path }),
   ];
 
-  it("is asked in Chinese where the user writes Chinese, wherever it is read", async () => {
+  it("is in Chinese if the user writes Chinese, on every route", async () => {
     const { events, read } = await turn("看看工作区", steps("a.txt"));
     for (const told of [events, await read("/state"), await read("")]) {
       expect(told).toContain('"question":"要删除文件 a.txt 吗？"');
@@ -70,7 +70,7 @@ describe("a question", () => {
     expect(questionIn(await read("/approvals", english))).toBe("Delete the file a.txt?");
   });
 
-  it("is asked in English where the user writes English, and told in the language that a reader names", async () => {
+  it("is in English if the user writes English, and in the language of a request's header", async () => {
     const { events, read } = await turn("Look at the workspace", steps("b.txt"));
     expect(events).toContain('"question":"Delete the file b.txt?"');
     expect(questionIn(await read("/approvals"))).toBe("Delete the file b.txt?");
@@ -97,8 +97,8 @@ describe("a question", () => {
   });
 });
 
-describe("what a call has done", () => {
-  it.runIf(hasToolkit("planner"))("is told in Chinese by the planner, while the model reads English", async () => {
+describe("the result of a call", () => {
+  it.runIf(hasToolkit("planner"))("is in Chinese from the planner, while the model reads English", async () => {
     const planner = await turn("创建任务：买牛奶", [call("create_task", { title: "买牛奶" }), { text: "好了。" }]);
     expect(planner.previews).toEqual(["任务「买牛奶」已创建。"]);
     expect(planner.events).toContain("Task created: [ ] 买牛奶");
@@ -106,7 +106,7 @@ describe("what a call has done", () => {
     expect(tasks.previews).toEqual(['Task created: "milk".']);
   });
 
-  it.runIf(hasToolkit("circuits"))("is told in Chinese by the circuits", async () => {
+  it.runIf(hasToolkit("circuits"))("is in Chinese from the circuits", async () => {
     const circuit = await turn("仿真电路 r.cir", [
       call("rewrite_file", { path: "r.cir", content: "* t\nV1 a 0 1\nR1 a 0 1k\n.op\n.end\n" }),
       call("run_simulation", { circuit: "r.cir" }),
@@ -115,7 +115,7 @@ describe("what a call has done", () => {
     expect(circuit.previews).toEqual(["已写入 r.cir（5 行）。", "已仿真 r.cir。"]);
   });
 
-  it("is told in Chinese by the tools for code, the shell, the memory and the list of steps", async () => {
+  it("is in Chinese from the tools for code, the shell, the memory and the list of steps", async () => {
     const context = { toolkits: ["files", "code", "shell", "memory", "conversation"] };
     const steps = [
       call("write_file", { path: "s.js", content: "function run() {}\n" }),
@@ -136,7 +136,7 @@ describe("what a call has done", () => {
     ]);
   });
 
-  it("is told in Chinese by the tools for files, also where it failed", async () => {
+  it("is in Chinese from the tools for files, also for an error", async () => {
     const { previews, events } = await turn("整理一下文件", [
       call("write_file", { path: "c.txt", content: "一\n二\n" }),
       call("read_file", { path: "c.txt" }),
@@ -155,7 +155,7 @@ describe("what a call has done", () => {
     expect(events).toMatch(/"content":"Error \(not_found\): /u);
   });
 
-  it("says in Chinese which file, edit or block failed, and why", async () => {
+  it("names in Chinese which file, edit or block failed, and why", async () => {
     await writeFile(join(server.config.workspace, "bytes.bin"), Buffer.from([0, 1, 2]));
     await writeFile(join(server.config.workspace, "old.txt"), Buffer.from([0xcb, 0xae, 0xb3, 0xb5, 0x0a]));
     await writeFile(join(server.config.workspace, "there.txt"), "二\n二\n");
@@ -193,7 +193,7 @@ describe("what a call has done", () => {
   });
 });
 
-it("a run that fails tells its user why in their language, or in the one that the request names", async () => {
+it("a failed run has its reason in the user's language, or in that of the request", async () => {
   const fail: ModelStep[] = [{ fault: { kind: "status", status: 401 } }];
   expect((await turn("你好吗", fail)).events).toContain('"user_message":"未获授权');
   expect((await turn("你好吗", fail, {}, english)).events).toContain('"user_message":"Access was refused');

@@ -15,7 +15,7 @@ const read = async (thread = id): Promise<z.infer<typeof ChatSummaries>> =>
   ChatSummaries.parse(await fixture.json("GET", `/threads/${thread}/summaries`));
 
 describe("GET /threads/:id/summaries", () => {
-  it("has one after every ten messages, each of which goes on from the one before, and asks no model", async () => {
+  it("has one after every ten messages, each based on the one before, without a model call", async () => {
     const asked = fixture.model.requests.length;
     const { current, summaries } = await read();
     expect(summaries.map(({ chatId, messages }) => [chatId, messages])).toEqual([
@@ -33,7 +33,7 @@ describe("GET /threads/:id/summaries", () => {
     expect(fixture.model.requests).toHaveLength(asked);
   });
 
-  it("has as the current one what the last compression wrote", async () => {
+  it("has the one of the last compression as the current one", async () => {
     fixture.model.push({ text: '{"goal": "greet", "completed": ["said hello"]}' });
     const { run_id } = z
       .looseObject({ run_id: z.string() })
@@ -44,7 +44,7 @@ describe("GET /threads/:id/summaries", () => {
     expect(summaries).toHaveLength(2);
   });
 
-  it("is empty for a short conversation, and says that there is no thread", async () => {
+  it("is empty for a short conversation, and 404 for an unknown thread", async () => {
     expect(await read(await fixture.talk("hello"))).toEqual({ current: null, summaries: [] });
     expect((await fixture.ask("GET", `/threads/${crypto.randomUUID()}/summaries`))[0]).toBe(404);
   });

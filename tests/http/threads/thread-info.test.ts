@@ -17,7 +17,7 @@ const list = async (body: object): Promise<z.infer<typeof Page>> =>
 const info = (id: string): Promise<unknown> => fixture.json("GET", `/threads/${id}/info`);
 
 describe("GET /threads/:id/info", () => {
-  it("of a new thread has the default name and nothing in it", async () => {
+  it("of a new thread has the default name and no content", async () => {
     const { thread_id: id, created_at } = await fixture.server.client.threads.create();
     expect(await info(id)).toEqual({
       thread_id: id,
@@ -46,7 +46,7 @@ describe("GET /threads/:id/info", () => {
     });
   });
 
-  it("of one that is made for a project and a mode tells them before anything was said (SESS-01)", async () => {
+  it("of a thread created for a project and a mode has them before any message (SESS-01)", async () => {
     const values = { project_root: "/projects/amplifier", work_mode: "workflow" };
     const { thread_id: id } = await fixture.server.client.threads.create({
       graphId: "agent",
@@ -56,7 +56,7 @@ describe("GET /threads/:id/info", () => {
     expect(await info(id)).toMatchObject({ work_mode: "workflow", message_count: 0, status: "idle" });
   });
 
-  it("tells the title of the first exchange, its first words, and what the window holds", async () => {
+  it("has a title and a preview from the first message, and the size of the context", async () => {
     const words = "Tell me a story about a lighthouse keeper who counts the ships. Make it short.";
     const id = await fixture.talk(words, "and another one");
     expect(await info(id)).toMatchObject({
@@ -73,7 +73,7 @@ describe("GET /threads/:id/info", () => {
     expect(title).toMatchObject({ can_send: true });
   });
 
-  it("says when the window is filling up, by the limit of the model", async () => {
+  it("has a warning when the context is nearly full, by the limit of the model", async () => {
     const small = await startSessions({ contextLimit: 1000 });
     const id = await small.talk("hello");
     const state = async (tokens: number): Promise<unknown> => {
@@ -87,7 +87,7 @@ describe("GET /threads/:id/info", () => {
     await small.close();
   });
 
-  it("of a thread of another graph, and of one without messages, is told as well", async () => {
+  it("exists for a thread of another graph, and for one without messages", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create({
       metadata: { name: "Mine", description: "About" },
     });
@@ -97,7 +97,7 @@ describe("GET /threads/:id/info", () => {
 });
 
 describe("a thread's name", () => {
-  it("is what it is renamed to, until that is taken back", async () => {
+  it("is what it is renamed to, until the name is reset", async () => {
     const id = await fixture.talk("hello rename");
     const path = `/threads/${id}/info`;
     expect(await fixture.json("PATCH", path, { name: "  灯塔 plan " })).toMatchObject({
@@ -127,8 +127,8 @@ describe("a thread's name", () => {
   );
 });
 
-describe("a title by a model", () => {
-  it("comes after the reply, and what somebody has chosen goes before it", async () => {
+describe("a title from a model", () => {
+  it("arrives after the reply, and a name that a user has set overrides it", async () => {
     const titled = await startSessions({ titleModel: "openai:scripted" });
     const id = await titled.talk();
     titled.model.push({ text: "re: hello" }, { text: "Title: *Stories of the sea*" });
@@ -145,7 +145,7 @@ describe("a title by a model", () => {
 });
 
 describe("the list of threads", () => {
-  it("finds them by name, description and words, in any case, the last changed first, and pages", async () => {
+  it("is searched by name, description and text, in any case, last changed first, in pages", async () => {
     const mark = `Zebra${crypto.randomUUID().slice(0, 6)}`;
     const byWords = await fixture.talk("hello", `the ${mark} ran`);
     const byName = await fixture.talk("hello");
@@ -163,7 +163,7 @@ describe("the list of threads", () => {
     expect(await list({ query: `${mark} and more` })).toEqual({ threads: [], next: null });
   });
 
-  it("shows the words around what was found, the newest first, also where a character is written in another way", async () => {
+  it("shows the text around a match, the newest first, also for another Unicode form of a character", async () => {
     const mark = `quail${crypto.randomUUID().slice(0, 6)}`;
     const id = await fixture.talk(
       `${"long ago ".repeat(20)}the ${mark} sang ${"and sang ".repeat(20)}`,
@@ -187,7 +187,7 @@ describe("the list of threads", () => {
     expect(named.some(({ hits }) => hits.some(({ match }) => match === "ﬁve"))).toBe(true);
   });
 
-  it("tells pinned and archived threads and those of a graph apart", async () => {
+  it("filters pinned and archived threads and those of a graph", async () => {
     const metadata = { set: crypto.randomUUID() };
     const make = async (graph: { graphId?: string } = {}): Promise<string> =>
       (await fixture.server.client.threads.create({ metadata, ...graph })).thread_id;
@@ -208,7 +208,7 @@ describe("the list of threads", () => {
     expect(wrong.status).toBe(400);
   });
 
-  it("tells what has changed since somebody read it; what is noted of a thread is no change", async () => {
+  it("shows which threads have changed since they were read; a new name or pin is no change", async () => {
     const id = await fixture.talk("Tell me a story");
     expect(await info(id)).toMatchObject({ read_at: null, unread_since: null });
     const { updated_at } = await fixture.server.client.threads.get(id);
@@ -224,7 +224,7 @@ describe("the list of threads", () => {
     expect((await fixture.server.send("PATCH", `/threads/${id}/info`, { read_at: "today" })).status).toBe(400);
   });
 
-  it("without a text shows all pages of what the filters leave", async () => {
+  it("without a query returns all pages of the filtered threads", async () => {
     const metadata = { set: crypto.randomUUID() };
     const made: string[] = [];
     for (let index = 0; index < 45; index += 1) {

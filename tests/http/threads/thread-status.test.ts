@@ -26,7 +26,7 @@ const statusOf = async (of: TestServer, id: string): Promise<SessionActivity> =>
   SessionActivity.parse(await (await of.send("GET", `/threads/${id}/status`)).json());
 const input = (content: string) => ({ messages: [{ role: "user", content }] });
 
-test("a status says what a reply has come to, and what the thread waits for, also after a restart", async () => {
+test("the status has the reply so far and the open questions, also after a restart", async () => {
   const until = Promise.withResolvers<void>();
   const deleting: ModelStep = { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] };
   let current = await start({ text: "Good day to you", hold: { after: 3, until: until.promise } }, deleting);
@@ -84,7 +84,7 @@ test("a status says what a reply has come to, and what the thread waits for, als
   expect(await statusOf(current, id)).toEqual(asked);
 });
 
-test("a status names the tool whose call is being written, before there is a whole one (TOOL-12)", async () => {
+test("the status names the tool whose call is being written, before the call is complete (TOOL-12)", async () => {
   const until = Promise.withResolvers<void>();
   const lists: ModelStep = { text: "I look.", toolCalls: [{ name: "list_files", arguments: { path: "." } }] };
   const current = await start({ ...lists, hold: { after: 3, until: until.promise } }, { text: "Nothing is there." });
@@ -102,7 +102,7 @@ test("a status names the tool whose call is being written, before there is a who
   expect(await statusOf(current, id)).toMatchObject({ current_tool: null, current_tool_is_partial: false });
 });
 
-test("a status says which tool is at work, in which round, for how many tokens, and where the turn is (LOOP-24)", async () => {
+test("the status has the active tool, its round, the tokens so far, and the step of the turn (LOOP-24)", async () => {
   const until = Promise.withResolvers<void>();
   const subagents = [{ name: "one", task: "Look" }];
   const sends: ModelStep = { toolCalls: [{ name: "run_named_subagents", arguments: { subagents } }] };
@@ -140,7 +140,7 @@ test("a status says which tool is at work, in which round, for how many tokens, 
   });
 });
 
-test("a failed run is an error that says whether to try again", async () => {
+test("the status of a failed run has an error that says whether to retry", async () => {
   const current = await start({ fault: { kind: "status", status: 401 } }, { fault: { kind: "status", status: 401 } });
   const { thread_id: id } = await current.client.threads.create();
   await current.client.runs.wait(id, "agent", { input: input("tell me something, my friend"), raiseError: false });
@@ -149,7 +149,7 @@ test("a failed run is an error that says whether to try again", async () => {
   expect(workflow_locked).toBe(false);
 });
 
-test("status and state name the tool that ran before a question, while the question waits", async () => {
+test("status and state name the tool that ran before a question, while the question is open", async () => {
   const listing: ModelStep = { toolCalls: [{ name: "list_files", arguments: { path: "." } }] };
   const deleting: ModelStep = { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] };
   const current = await start(listing, deleting, { text: "old is gone." });

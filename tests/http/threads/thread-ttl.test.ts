@@ -20,8 +20,8 @@ const ttlOf = async (id: string): Promise<unknown> => {
   return Timed.parse(await (await server.send("GET", `/threads/${id}?include=ttl`)).json()).ttl;
 };
 
-describe("a thread with a time", () => {
-  it("shows it to who asks for it, and keeps it over a restart", async () => {
+describe("a thread with a TTL", () => {
+  it("returns it on request, and keeps it over a restart", async () => {
     const before = Date.now();
     const { thread_id: id, ttl } = Timed.parse(await (await server.send("POST", "/threads", { ttl: 60 })).json());
     expect(ttl).toEqual({ strategy: "delete", ttl_minutes: 60, expires_at: expect.any(String) });
@@ -33,7 +33,7 @@ describe("a thread with a time", () => {
     expect(await server.client.threads.get(id)).not.toHaveProperty("ttl");
   });
 
-  it("is given another one, or none, by a change of the thread", async () => {
+  it("gets another one, or none, by an update", async () => {
     const { thread_id: id } = await server.client.threads.create({ ttl: { ttl: 60 } });
     await server.client.threads.update(id, { metadata: { a: 1 } });
     expect(await ttlOf(id)).toMatchObject({ ttl_minutes: 60, strategy: "delete" });
@@ -46,7 +46,7 @@ describe("a thread with a time", () => {
     expect(await server.client.threads.get(id)).toMatchObject({ metadata: { a: 1 } });
   });
 
-  it("is gone when nobody has touched it for so long, with its states and its runs; others stay", async () => {
+  it("is deleted with its states and runs when it expires; others are kept", async () => {
     const { thread_id: stays } = await server.client.threads.create({ ttl: 60 });
     const { thread_id: id } = await server.client.threads.create();
     await server.client.runs.wait(id, "counter", { input: { value: 1 } });
@@ -57,7 +57,7 @@ describe("a thread with a time", () => {
     expect(await statusOf(stays)).toBe(200);
   });
 
-  it("whose time ended while the server was away goes when it is back", async () => {
+  it("that expired while the server was down is deleted after the start", async () => {
     const { thread_id: id } = await server.client.threads.create({ ttl: 60 });
     await server.close();
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 3_600_000 });
@@ -69,7 +69,7 @@ describe("a thread with a time", () => {
     }
   });
 
-  it("of keep_latest stays, with its newest state only", async () => {
+  it("with the strategy keep_latest is kept, with its newest state only", async () => {
     const { thread_id: id } = await server.client.threads.create();
     for (const value of [1, 2]) await server.client.runs.wait(id, "counter", { input: { value } });
     const { checkpoint } = await server.client.threads.getState(id);
@@ -78,7 +78,7 @@ describe("a thread with a time", () => {
     expect(await server.client.threads.getState(id)).toMatchObject({ checkpoint, values: { value: 3 } });
   });
 
-  it("stays while a run works on it", async () => {
+  it("is kept during a run", async () => {
     const { thread_id: id } = await server.client.threads.create();
     const { thread_id: other } = await server.client.threads.create();
     await server.client.runs.create(id, "gated", { input: { gate: "ttl" } });
@@ -90,7 +90,7 @@ describe("a thread with a time", () => {
   });
 
   it.each([0, -1, "60", { strategy: "delete" }, { ttl: 0 }, { ttl: 1, strategy: "burn" }, 4_300_000_000, 1e300])(
-    "cannot have %j",
+    "cannot have the TTL %j",
     async (ttl) => {
       expect((await server.send("POST", "/threads", { ttl })).status).toBe(400);
       const { thread_id: id } = await server.client.threads.create();

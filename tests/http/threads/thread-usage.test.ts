@@ -8,7 +8,7 @@ beforeAll(async () => {
 afterAll(() => sessions.close());
 
 describe("/threads/:id/usage", () => {
-  it("tells what a thread has used and the cache has saved, with its cost, and begins anew when told to", async () => {
+  it("has the usage of a thread, the cache savings and the cost, and can be reset", async () => {
     const { thread_id } = await sessions.server.client.threads.create();
     sessions.model.push({ text: "Hello.", usage: { input: 1000, output: 100, cached: 750 } });
     const run = await sessions.server.client.runs.create(thread_id, "agent", {
@@ -39,7 +39,7 @@ describe("/threads/:id/usage", () => {
     expect(await sessions.json("GET", url)).toMatchObject({ session: { requests: 1 } });
   });
 
-  it("refuses what is no number, and a thread that is not there", async () => {
+  it("refuses an invalid number, and an unknown thread", async () => {
     const { thread_id } = await sessions.server.client.threads.create();
     expect((await sessions.ask("GET", `/threads/${thread_id}/usage?last=many`))[0]).toBe(400);
     expect((await sessions.ask("GET", `/threads/${crypto.randomUUID()}/usage`))[0]).toBe(404);

@@ -17,7 +17,7 @@ test("a new thread is idle and has neither values nor interrupts", async () => {
   expect(await server.client.threads.get(thread.thread_id)).toEqual(thread);
 });
 
-test("an id that exists is refused, or given back when asked for", async () => {
+test("an id that exists is refused, or its thread is returned with if_exists", async () => {
   const threadId = crypto.randomUUID();
   const thread = await server.client.threads.create({ threadId });
   expect(thread.thread_id).toBe(threadId);
@@ -61,7 +61,7 @@ test("a search filters by nested metadata, ids and status, pages and counts", as
   ).toEqual(ids.map((thread_id) => ({ thread_id })));
 });
 
-test("a search by lists that are too long to be compared in pairs is refused, and holds nobody up", async () => {
+test("a search by lists that are too long to compare in pairs is refused, and delays no other request", async () => {
   const list = Array.from({ length: 2000 }, (_, order) => ({ order }));
   await server.client.threads.create({ metadata: { list } });
   const response = await server.send("POST", "/threads/search", { metadata: { list: list.toReversed() } });
@@ -77,11 +77,11 @@ test("deleting a thread stops its run and removes everything", async () => {
   openGate("deleted");
 });
 
-test("a copy has the state and history of its source, and its own life", async () => {
+test("a copy has the state and history of its source, and is independent of it", async () => {
   const { thread_id } = await server.client.threads.create({ metadata: { topic: "copied" } });
   await server.client.runs.wait(thread_id, "talker", { input: { messages: [{ role: "user", content: "hi" }] } });
   const copy = await server.client.threads.copy(thread_id);
-  // The client's type says nothing comes back; the server answers with the new thread.
+  // The client's type has no result; the server answers with the new thread.
   const { thread_id: copyId } = copy as unknown as { thread_id: string };
   expect(copy).toMatchObject({ status: "idle", metadata: { topic: "copied", thread_id: copyId, graph_id: "talker" } });
   const [before, after] = await Promise.all([

@@ -17,7 +17,7 @@ const branches = async (id: string, query = ""): Promise<Branch[]> =>
   z.array(Branch).parse(await fixture.json("GET", `/threads/${id}/branches${query}`));
 const setHead = (id: string, body: object) => fixture.server.send("PUT", `/threads/${id}/head`, body);
 
-/** A thread whose first question was asked in three ways. */
+/** A thread with three versions of its first message. */
 async function threeWays(): Promise<string> {
   const id = await fixture.talk("hello one", "hello two");
   for (const content of ["hello other", "hello third"]) {
@@ -30,7 +30,7 @@ async function threeWays(): Promise<string> {
 }
 
 describe("the branches of a thread", () => {
-  it("are one of a thread that was never forked, and none before its first run", async () => {
+  it("are one for a thread without forks, and none before its first run", async () => {
     const id = await fixture.talk("hello one");
     const [only, ...others] = await branches(id);
     expect(others).toEqual([]);
@@ -40,7 +40,7 @@ describe("the branches of a thread", () => {
     expect(await branches(thread_id)).toEqual([]);
   });
 
-  it("are the versions of a message, oldest first, each with the runs of its own; and of a later message only its own", async () => {
+  it("are the versions of a message, oldest first, each with its runs; a later message has only its own", async () => {
     const id = await threeWays();
     const [first, answer] = await fixture.messages(id);
     const versions = await branches(id, `?message=${first?.id}`);
@@ -57,7 +57,7 @@ describe("the branches of a thread", () => {
     expect(await branches(id, "?limit=2&cursor=2")).toHaveLength(1);
   });
 
-  it("lead on from whichever is chosen, without a run, and stay", async () => {
+  it("can be selected to continue from, without a run, and are kept", async () => {
     const id = await threeWays();
     const asked = fixture.model.requests.length;
     const [one] = await branches(id);
@@ -76,7 +76,7 @@ describe("the branches of a thread", () => {
     await fixture.say(id, "hello again");
     expect((await words(id)).slice(2)).toEqual(["hello two", "re: hello two", "hello again", "re: hello again"]);
     expect(JSON.stringify(fixture.model.requests.at(-1)?.messages)).not.toContain("hello third");
-    // And back to a state in the midst of one.
+    // And back to a state in the middle of one.
     const history = await fixture.server.client.threads.getHistory(id, { limit: 100 });
     const Two = z.object({ messages: z.tuple([z.looseObject({ content: z.literal("hello one") }), z.unknown()]) });
     const middle = history.find(({ values, next }) => Two.safeParse(values).success && next.length === 0);
@@ -85,7 +85,7 @@ describe("the branches of a thread", () => {
     expect(await branches(id)).toHaveLength(4);
   });
 
-  it("refuse to lead on with 409 where the thread has gone on, works or waits, and change nothing", async () => {
+  it("cannot be selected, with 409, if the thread has changed, is busy or interrupted", async () => {
     const id = await threeWays();
     const [one, two] = await branches(id);
     const before = await words(id);
@@ -105,7 +105,7 @@ describe("the branches of a thread", () => {
       await expect
         .poll(async () => (await graphs.client.threads.get(thread_id)).status)
         .toMatch(graph === "asker" ? "interrupted" : "busy");
-      // It has written all that it writes before it is let through.
+      // It has written all its states before the request is sent.
       const at = async (): Promise<string[]> => (await graphs.client.threads.getState(thread_id)).next;
       await expect.poll(at).toEqual([graph === "asker" ? "ask" : "wait"]);
       const had = await states();
@@ -118,7 +118,7 @@ describe("the branches of a thread", () => {
     await graphs.remove();
   });
 
-  it("400 and 404: ids that are none, of another thread, of a message that no branch has", async () => {
+  it("400 and 404: invalid ids, those of another thread, and of a message without a branch", async () => {
     const id = await fixture.talk("hello one");
     const other = await fixture.talk("hello two");
     const [foreign] = await branches(other);

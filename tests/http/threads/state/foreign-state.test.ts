@@ -27,7 +27,7 @@ type Json = Record<string, unknown>;
 async function json(method: string, path: string, body?: unknown): Promise<Json> {
   const response = await server.send(method, path, body);
   expect(response.status).toBe(200);
-  // What is in it is what the assertions look at.
+  // The assertions check the content.
   return (await response.json()) as Json;
 }
 
@@ -37,14 +37,14 @@ async function threadAfter(graph: string, input: Json, more: Json = {}): Promise
   return thread_id;
 }
 
-describe("what a graph keeps under messages, and is no list of messages", () => {
+describe("a list under messages that is no list of messages", () => {
   const given = ["a", { type: "doc" }, ["user", "b"], { role: "user", content: "c" }, 7, null];
   const kept = async (threadId: string): Promise<unknown> => {
     const { values } = await server.client.threads.getState<{ messages: unknown[] }>(threadId);
     return values.messages;
   };
 
-  test("is kept as it came by a run, and by a command", async () => {
+  test("is stored unchanged by a run, and by a command", async () => {
     const threadId = await threadAfter("words", { messages: given });
     expect(await kept(threadId)).toEqual([...given, "6 before"]);
     const [run] = await server.client.runs.list(threadId);
@@ -54,7 +54,7 @@ describe("what a graph keeps under messages, and is no list of messages", () => 
     expect(await kept(threadId)).toEqual([...given, "6 before", ...given, "13 before"]);
   });
 
-  test("is kept as it came by a change of the state, and by supersteps", async () => {
+  test("is stored unchanged by a state update, and by supersteps", async () => {
     const threadId = await threadAfter("words", { messages: [] });
     await server.client.threads.updateState(threadId, { values: { messages: given }, asNode: "count" });
     expect(await kept(threadId)).toEqual(["0 before", ...given]);
@@ -65,7 +65,7 @@ describe("what a graph keeps under messages, and is no list of messages", () => 
     expect(await kept(String(filled["thread_id"]))).toEqual(given);
   });
 
-  test("is kept as it came by a batch", async () => {
+  test("is stored unchanged by a batch", async () => {
     const response = await server.send("POST", "/runs/batch", [
       { assistant_id: "words", input: { messages: given }, on_completion: "keep" },
     ]);
@@ -76,7 +76,7 @@ describe("what a graph keeps under messages, and is no list of messages", () => 
   });
 });
 
-describe("a state that waits", () => {
+describe("an interrupted state", () => {
   const rootKeys = [
     "checkpoint",
     "created_at",
@@ -102,20 +102,20 @@ describe("a state that waits", () => {
         expect(keys(task)).toEqual(taskKeys);
         if (task.state === null) continue;
         expect(keys(task.state)).toEqual(nestedKeys);
-        // The run's own metadata is told of all that it wrote.
+        // The run's own metadata is in all states that it wrote.
         expect(task.state?.metadata).toMatchObject({ mine: 1, graph_id: graph, thread_id: threadId });
         for (const inner of task.state?.tasks ?? []) expect(keys(inner)).toEqual(taskKeys);
       }
     },
   );
 
-  test("before a subgraph has none of its metadata", async () => {
+  test("before a subgraph lacks its metadata", async () => {
     const threadId = await threadAfter("breakpointInside", { steps: ["in"] }, { interruptBefore: ["inside"] });
     const { tasks } = await server.client.threads.getState(threadId, undefined, { subgraphs: true });
     expect(keys(tasks[0]?.state)).toEqual(nestedKeys.filter((key) => key !== "metadata"));
   });
 
-  test("shows what a step beside it has come to", async () => {
+  test("has the result of a parallel task", async () => {
     const threadId = await threadAfter("asksInside", { steps: ["in"] });
     const { tasks } = await server.client.threads.getState(threadId);
     expect(tasks).toMatchObject([
@@ -139,7 +139,7 @@ describe("a state that waits", () => {
 
 describe("a copied thread", () => {
   test.each(["words", "breakpoint", "asksInside"])(
-    "of %s has the states of its origin but for its id",
+    "of %s has the states of its source except for its id",
     async (graph) => {
       const threadId = await threadAfter(graph, graph === "words" ? { messages: ["a"] } : { steps: ["in"] }, {
         metadata: { mine: 1 },

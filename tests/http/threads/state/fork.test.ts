@@ -9,7 +9,7 @@ afterEach(async () => {
   await server.remove();
 });
 
-test("a run forked from a checkpoint leaves the session at its newest state, not at the fork", async () => {
+test("a run from an earlier checkpoint leaves the session at its newest state, not at the fork", async () => {
   const { client } = server;
   const { thread_id: id } = await client.threads.create();
   await client.runs.wait(id, "counter", { input: { value: 1 } });
@@ -28,13 +28,13 @@ test("a run forked from a checkpoint leaves the session at its newest state, not
   expect(newest.checkpoint.checkpoint_id).not.toBe(afterFork.checkpoint.checkpoint_id);
 });
 
-test("a session's first message can be said anew: its first checkpoint is a place to fork from, however it is named", async () => {
+test("a session's first message can be replaced: its first checkpoint can be forked, however it is named", async () => {
   const { client } = server;
   const { thread_id: id } = await client.threads.create();
   await client.runs.wait(id, "counter", { input: { value: 1 } });
   const first = (await client.threads.getHistory(id)).at(-1);
   const checkpoint = { thread_id: id, checkpoint_ns: "", checkpoint_id: first?.checkpoint.checkpoint_id ?? "" };
-  // LangGraph gives it an id that is a UUID of no known variant.
+  // LangGraph gives it a UUID of no known variant.
   expect(checkpoint.checkpoint_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-6[0-9a-f]{3}-ffff-/u);
   for (const from of [{ checkpoint }, { checkpoint_id: checkpoint.checkpoint_id }]) {
     const answer = await server.send("POST", `/threads/${id}/runs/wait`, {
@@ -46,7 +46,7 @@ test("a session's first message can be said anew: its first checkpoint is a plac
   }
 });
 
-test("a checkpoint id that is none is refused by its form", async () => {
+test("an invalid checkpoint id is refused", async () => {
   const { thread_id: id } = await server.client.threads.create();
   for (const body of [{ checkpoint_id: "../../x" }, { checkpoint: { checkpoint_id: "latest" } }]) {
     const answer = await server.send("POST", `/threads/${id}/runs`, { assistant_id: "counter", input: {}, ...body });
@@ -54,7 +54,7 @@ test("a checkpoint id that is none is refused by its form", async () => {
   }
 });
 
-test("a run from a checkpoint that is not there is refused, and the session stays as it is", async () => {
+test("a run from an unknown checkpoint is refused, and the session stays unchanged", async () => {
   const { client } = server;
   const { thread_id: id } = await client.threads.create();
   await client.runs.wait(id, "counter", { input: { value: 41 } });
@@ -71,7 +71,7 @@ test("a run from a checkpoint that is not there is refused, and the session stay
   expect((await client.threads.getState(id)).values).toEqual({ value: 42 });
 });
 
-test("a run whose checkpoint is rolled back before its turn fails, and the session stays as it is", async () => {
+test("a run whose checkpoint is rolled back before its start fails, and the session stays unchanged", async () => {
   const { client } = server;
   const { thread_id: id } = await client.threads.create();
   await client.runs.wait(id, "counter", { input: { value: 1 } });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** SDK 2.0.0 has no method for it: what 1.15 sends is sent. */
+/** SDK 2.0.0 has no method for it: the request is the one of 1.15. */
 async function prune(threadIds: string[], options: { strategy?: "delete" | "keep_latest" } = {}): Promise<unknown> {
   const { threads } = server.client;
   expect("prune" in threads).toBe(!isSecondSdk);
@@ -25,7 +25,7 @@ async function counted(times: number): Promise<string> {
   return thread_id;
 }
 
-test("delete removes the threads that are there, and counts those", async () => {
+test("delete removes the existing threads, and returns their number", async () => {
   const [first, second] = [await counted(1), await counted(1)];
   const unknown = crypto.randomUUID();
   expect(await prune([first, first, unknown])).toEqual({ pruned_count: 1 });
@@ -33,7 +33,7 @@ test("delete removes the threads that are there, and counts those", async () => 
   expect((await server.client.threads.get(second)).thread_id).toBe(second);
 });
 
-test("keep_latest keeps the thread and its state, without its past", async () => {
+test("keep_latest keeps the thread and its latest state, without its history", async () => {
   const id = await counted(3);
   const before = await server.client.threads.getState(id);
   expect((await server.client.threads.getHistory(id)).length).toBeGreaterThan(1);
@@ -44,7 +44,7 @@ test("keep_latest keeps the thread and its state, without its past", async () =>
   expect(await server.client.runs.wait(id, "counter", { input: { value: 9 } })).toMatchObject({ value: 10 });
 });
 
-test("keep_latest leaves a thread alone while a run works on it", async () => {
+test("keep_latest skips a thread with an active run", async () => {
   const { thread_id: id } = await server.client.threads.create();
   const run = await server.client.runs.create(id, "gated", { input: { gate: "prune" } });
   expect(await prune([id], { strategy: "keep_latest" })).toEqual({ pruned_count: 0 });

@@ -19,14 +19,14 @@ const words = async (id: string): Promise<string[]> => (await fixture.messages(i
 const fork = async (id: string, body: object): Promise<z.infer<typeof Thread>> =>
   Thread.parse(await fixture.json("POST", `/threads/${id}/fork`, body));
 
-/** Sends a rerun and waits for its end. */
+/** Starts a rerun and waits for its end. */
 async function rerun(id: string, messageId: string, body: object): Promise<void> {
   const { run_id } = Run.parse(await fixture.json("POST", `/threads/${id}/messages/${messageId}/rerun`, body));
   await fixture.server.client.runs.join(id, run_id);
 }
 
 describe("a fork", () => {
-  it("at any message holds everything up to it, and each side goes on by itself", async () => {
+  it("at any message has everything up to it, and both threads continue independently", async () => {
     const id = await fixture.talk("hello one", "hello two", "hello three");
     const all = await fixture.messages(id);
     for (const [index, message] of all.entries()) {
@@ -46,7 +46,7 @@ describe("a fork", () => {
     expect(await fixture.json("GET", `/threads/${copy.thread_id}/info`)).toMatchObject({ name: "Another way" });
   });
 
-  it("goes on as the session did: a message that is said anew has what the last run chose", async () => {
+  it("keeps the session's settings: a rerun of a message has the context of the last run", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create();
     const context = { mode: "reply", identity_in_workflow: false, temperature: 0.25 };
     fixture.model.push({ text: "re: one" });
@@ -69,7 +69,7 @@ describe("a fork", () => {
     }
   });
 
-  it("keeps the states that led there, so that it can be taken back further", async () => {
+  it("keeps the earlier states, so that it can be rerun from them", async () => {
     const id = await fixture.talk("hello one", "hello two");
     const all = await fixture.messages(id);
     const copy = await fork(id, { message_id: all[3]?.id });
@@ -82,7 +82,7 @@ describe("a fork", () => {
     expect(await words(copy.thread_id)).toEqual(["hello zero", "again"]);
   });
 
-  it("at a call takes its results along; in the middle of the results, all of them", async () => {
+  it("at a call includes its results; at one of the results, all of them", async () => {
     const id = await fixture.talk("hello one");
     const calls = ["a", "b"].map((name) => ({ id: `call_${name}`, name: "read_file", args: { path: name } }));
     const ids = ["calls", "first", "second"].map((name) => `${name}-${crypto.randomUUID()}`);
@@ -100,7 +100,7 @@ describe("a fork", () => {
     }
   });
 
-  it("of a thread whose states were pruned has the messages all the same", async () => {
+  it("of a thread with pruned states has the messages too", async () => {
     const id = await fixture.talk("hello one", "hello two");
     const all = await fixture.messages(id);
     await fixture.json("POST", "/threads/prune", { thread_ids: [id], strategy: "keep_latest" });
@@ -112,7 +112,7 @@ describe("a fork", () => {
     expect([status, text]).toEqual([409, expect.stringContaining("fork")]);
   });
 
-  it("without a message is a copy of everything; of an unknown thread or message it is 404 and makes nothing", async () => {
+  it("without a message is a full copy; of an unknown thread or message it is 404 and creates none", async () => {
     const id = await fixture.talk("hello all");
     const copy = await fork(id, { name: "All of it" });
     expect(await words(copy.thread_id)).toEqual(["hello all", "re: hello all"]);
@@ -124,8 +124,8 @@ describe("a fork", () => {
   });
 });
 
-describe("a message said anew", () => {
-  it("takes its place and what followed is as if it had never been; the history still has it", async () => {
+describe("a rerun of a message", () => {
+  it("replaces it and removes what followed; the history still has it", async () => {
     const id = await fixture.talk("hello one", "hello two", "hello three");
     const before = await fixture.messages(id);
     fixture.model.push({ text: "another answer" });
@@ -145,7 +145,7 @@ describe("a message said anew", () => {
     expect((await words(id)).slice(2)).toEqual(["hello changed", "another answer", "hello on", "re: hello on"]);
   });
 
-  it("without new words is said as it was, with what the last run was told; an answer stands for its question", async () => {
+  it("without new text repeats it with the last run's context; a reply stands for its question", async () => {
     const id = await fixture.talk("hello one", "hello two");
     const before = await fixture.messages(id);
     fixture.model.push({ text: "second try" }, { text: "third try" });
@@ -161,7 +161,7 @@ describe("a message said anew", () => {
     expect(await words(id)).toEqual(["hello one", "third try"]);
   });
 
-  it("keeps what was attached to it", async () => {
+  it("keeps its attachments", async () => {
     const id = await fixture.talk("hello one");
     const attachments = [{ type: "file", path: "a.md", name: "a.md", mime_type: "text/markdown", size: 3 }];
     fixture.model.push({ text: "seen" }, { text: "seen again" });
@@ -175,7 +175,7 @@ describe("a message said anew", () => {
     });
   });
 
-  it("is refused where nothing was said, where nobody knows it, and while a run works", async () => {
+  it("is refused without a user's message, with an unknown id, and during a run", async () => {
     const { thread_id: id } = await fixture.server.client.threads.create();
     await fixture.json("POST", `/threads/${id}/messages`, {
       messages: [{ id: "greeting-1", role: "assistant", content: "Welcome" }],

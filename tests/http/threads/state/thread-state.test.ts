@@ -27,7 +27,7 @@ test("a thread without a run has an empty state and no history", async () => {
   expect(await server.client.threads.getHistory(thread_id)).toEqual([]);
 });
 
-test("the state names its checkpoint and its parent's, and history begins with it", async () => {
+test("the state has its checkpoint and its parent's, and the history begins with it", async () => {
   const threadId = await threadAfter("counter", { value: 1 });
   const state = await server.client.threads.getState(threadId);
   expect(state).toMatchObject({
@@ -41,7 +41,7 @@ test("the state names its checkpoint and its parent's, and history begins with i
   expect(history.at(-1)?.metadata).toMatchObject({ source: "input" });
 });
 
-test("history is limited, continued and filtered, by GET and by POST", async () => {
+test("the history is limited, continued and filtered, by GET and by POST", async () => {
   const threadId = await threadAfter("counter", { value: 1 });
   const all = await server.client.threads.getHistory(threadId);
   const [newest, second] = all;
@@ -52,7 +52,7 @@ test("history is limited, continued and filtered, by GET and by POST", async () 
     before,
     newest?.checkpoint,
     { configurable: { thread_id: threadId, checkpoint_id: before } },
-    // A checkpoint with a key of its own, which is no configuration.
+    // A checkpoint with an unknown key, which is no configuration.
     { checkpoint_id: before, configurable: "none" },
   ];
   for (const form of forms) {
@@ -88,7 +88,7 @@ test("an unknown checkpoint is 404", async () => {
   expect(await response.text()).toBe(`Checkpoint ${unknown} not found`);
 });
 
-test("an update changes the state as its node would have, and answers where", async () => {
+test("an update changes the state as its node would have, and returns the checkpoint", async () => {
   const threadId = await threadAfter("counter", { value: 1 });
   const written = await server.client.threads.updateState(threadId, { values: { value: 10 }, asNode: "add" });
   const state = await server.client.threads.getState(threadId);
@@ -127,7 +127,7 @@ test("an update of a thread that has no graph yet, or by an unknown node, is 400
   expect(await unknown.text()).toContain("nobody");
 });
 
-test("who waits for a run is told all that is asked side by side", async () => {
+test("a request that waits for a run receives all parallel questions", async () => {
   const { thread_id } = await server.client.threads.create();
   const asked = await server.client.runs.wait(thread_id, "twoDepths", { input: {} });
   const { interrupts } = await server.client.threads.get(thread_id);
@@ -136,7 +136,7 @@ test("who waits for a run is told all that is asked side by side", async () => {
   expect(asked).toMatchObject({ __interrupt__: expect.arrayContaining(open) });
 });
 
-test("a thread that waits shows what it asks, and an answer lets it go on", async () => {
+test("an interrupted thread shows its question, and an answer continues it", async () => {
   const { thread_id } = await server.client.threads.create();
   const asked = await server.client.runs.wait(thread_id, "asker", { input: {} });
   expect(asked).toMatchObject({ __interrupt__: [{ value: { question: "Go on?" } }] });
@@ -152,7 +152,7 @@ test("a thread that waits shows what it asks, and an answer lets it go on", asyn
   expect(await server.client.threads.get(thread_id)).toMatchObject({ status: "idle", interrupts: {} });
 });
 
-test("the state of a subgraph is shown when asked for", async () => {
+test("the state of a subgraph is included if requested", async () => {
   const { thread_id } = await server.client.threads.create();
   await server.client.runs.wait(thread_id, "nestedAsker", { input: {} });
   const place = (await server.client.threads.getState(thread_id)).tasks[0];

@@ -23,7 +23,7 @@ describe("truncating", () => {
     await client.crons.create("counter", { schedule: "0 0 1 1 *" });
     await client.assistants.create({ graphId: "counter", name: "Made", ifExists: "do_nothing" });
   });
-  /** How many threads, runs, states, items, crons and assistants that were made there are. */
+  /** The number of threads, runs, states, items, crons and created assistants. */
   async function left(): Promise<number[]> {
     const { client } = server;
     const threads = await client.threads.search();
@@ -50,19 +50,19 @@ describe("truncating", () => {
     expect(await server.client.assistants.count(ofSystem)).toBe(1);
   });
 
-  it("POST /internal/truncate 200: what is at work is stopped first", async () => {
+  it("POST /internal/truncate 200: active runs are stopped first", async () => {
     await server.client.runs.create(thread, "gated", { input: { gate: "never" } });
     await truncate({ threads: true });
     expect(await left()).toEqual([0, 0, 0, 1, 1, 1]);
   });
 
-  it("POST /internal/truncate 400: something that is not a yes or no", async () => {
+  it("POST /internal/truncate 400: a value that is no boolean", async () => {
     expect((await truncate({ threads: "all" }))[0]).toBe(400);
   });
 });
 
-describe("a server that was not told to", () => {
-  it("POST /internal/truncate 404: it does not know the route", async () => {
+describe("a server without MILLRACE_ALLOW_TRUNCATE", () => {
+  it("POST /internal/truncate 404: an unknown route", async () => {
     const other = await startTestServer();
     const response = await other.send("POST", "/internal/truncate", { threads: true });
     expect([response.status, await response.text()]).toEqual([404, "404 Not Found"]);
@@ -71,7 +71,7 @@ describe("a server that was not told to", () => {
 });
 
 describe("with keys", () => {
-  it("needs one, and only what is the caller's goes", async () => {
+  it("needs a key, and deletes only the caller's records", async () => {
     const keyed = await startTestServer({
       allowTruncate: true,
       apiKeys: ["ada", "bob"].map((owner) => ({ owner, key: `key-of-${owner}` })),
