@@ -160,11 +160,11 @@ function describeSearch(fixture: StorageFixture): void {
       ["elements of an array, in any order", { tags: ["y", "x"] }, ["s2"]],
       ["objects in an array by some of their keys", { marks: [{ kind: "star" }] }, ["s1"]],
       ["several keys, all of them", { user: "ada", done: false }, ["s2"]],
-      ["a text that stands under another key", { owner: "ada" }, []],
+      ["a text under another key", { owner: "ada" }, []],
       ["null", { profile: null }, ["s3"]],
-      ["nothing asked for", {}, ["s3", "s2", "s1"]],
-      ["a number that is not the same text", { user: 1 }, []],
-      ["an object where a text is stored", { user: {} }, []],
+      ["an empty filter", {}, ["s3", "s2", "s1"]],
+      ["a number for a stored text", { user: 1 }, []],
+      ["an object for a stored text", { user: {} }, []],
     ])("finds metadata by containment: %s", async (_name, metadata, expected) => {
       await create("s1", 1, {
         metadata: { user: "ada", profile: { plan: { name: "pro", seats: 3 } }, marks: [{ kind: "star", n: 1 }] },
@@ -177,10 +177,10 @@ function describeSearch(fixture: StorageFixture): void {
     });
 
     it.each([
-      ["of the same words", "parent", true],
-      ["of an object whose text is those words", { a: 1 }, false],
-      ["of a number that reads the same", 5, false],
-      ["of nothing", null, false],
+      ["with the same text", "parent", true],
+      ["with an object of the same JSON", { a: 1 }, false],
+      ["with a number of the same text", 5, false],
+      ["with null", null, false],
     ])("finds metadata with a separate index like the rest: %s", async (_name, background_of, isFound) => {
       await create("s1", 1, { metadata: { background_of } });
       const words = typeof background_of === "string" ? background_of : JSON.stringify(background_of);
