@@ -52,7 +52,7 @@ const nothing: Act = async () => undefined;
 const waiting: [what: string, act: Act, before?: Act][] = [
   ["an admission", ({ storage }) => storage.runs.admit(runRecord("r2", "s1"))],
   [
-    "an admission that begins at once",
+    "an admission that starts at once",
     async ({ storage, attempt }) => {
       await storage.runs.admit(runRecord("r2", "s1"), { hasRoom: true });
       return attempt;
@@ -80,7 +80,7 @@ const waiting: [what: string, act: Act, before?: Act][] = [
   ["ids of events", ({ attempt }) => attempt.reserve(5000)],
   ["a release", ({ attempt }) => attempt.release()],
   ["an end", ({ attempt }) => attempt.finish(outcome)],
-  ["an end with what was told last", ({ attempt }) => attempt.finish(outcome, told)],
+  ["an end with its last events", ({ attempt }) => attempt.finish(outcome, told)],
   ["an end that leaves a question", ({ attempt }) => attempt.finish(asking, told)],
   ...(["idempotent", "unsafe", "reconcilable"] as const).flatMap((effect): typeof waiting => [
     [`the start of an ${effect} call`, ({ attempt }) => attempt.ledger.start(call(effect))],
@@ -90,7 +90,7 @@ const waiting: [what: string, act: Act, before?: Act][] = [
       ({ attempt }) => attempt.ledger.start(call(effect)),
     ],
   ]),
-  ["what a call is about to change", ({ attempt }) => attempt.operations.begin(operation("o1"), new Map())],
+  ["an operation before its change", ({ attempt }) => attempt.operations.begin(operation("o1"), new Map())],
   ["a cron", ({ storage }) => storage.crons.create(cronRecord("n1"))],
 ];
 

@@ -32,12 +32,12 @@ describe("a PostgreSQL that refuses", () => {
   it.each([
     ["the password", "28P01", "config", "password in MILLRACE_DATABASE"],
     ["the user", "28000", "config", "user and the password in MILLRACE_DATABASE"],
-    ["a database that is not there", "3D000", "config", "createdb"],
-    ["what the user has no right to", "42501", "storage_readonly", "Grant"],
-    ["one connection more", "53300", "storage_unavailable", "MILLRACE_DATABASE"],
-    ["everybody, since it starts", "57P03", "storage_unavailable", "MILLRACE_DATABASE"],
-    ["everybody, since it stops", "57P01", "storage_unavailable", "MILLRACE_DATABASE"],
-    ["writes, since it is a copy", "25006", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["a missing database", "3D000", "config", "createdb"],
+    ["a missing privilege", "42501", "storage_readonly", "Grant"],
+    ["too many connections", "53300", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["a connection, since it is starting", "57P03", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["a connection, since it is shutting down", "57P01", "storage_unavailable", "MILLRACE_DATABASE"],
+    ["writes, since it is a replica", "25006", "storage_unavailable", "MILLRACE_DATABASE"],
     ["writes, since its disk is full", "53100", "storage_full", "disk of PostgreSQL"],
   ])("%s (%s) gives a specific error with a suggestion", async (_name, sqlState, code, remedy) => {
     const refusing = createServer((socket) => socket.once("data", () => socket.end(refusal(sqlState))));
@@ -73,13 +73,13 @@ const reads: [what: string, read: (storage: Storage) => Promise<unknown>][] = [
   ["its row", ({ runs }) => runs.get("r1")],
   ["the runs of its session", ({ runs }) => runs.list("s1", page)],
   ["open questions", ({ approvals }) => approvals.pending("s1")],
-  ["what is allowed", ({ approvals }) => approvals.grants("s1")],
+  ["the grants", ({ approvals }) => approvals.grants("s1")],
   ["a call", ({ ledger }) => ledger.get("s1", "c1")],
-  ["what a call changed", ({ operations }) => operations.ofCall("s1", "c1")],
+  ["the operation of a call", ({ operations }) => operations.ofCall("s1", "c1")],
   ["its events", ({ events }) => events.read("r1", -1, 10)],
   ["a state", ({ checkpointer }) => checkpointer.getTuple({ configurable: { thread_id: "s0" } })],
   ["a request to a model", ({ requests }) => requests.last("s1")],
-  ["what was used", ({ usage }) => usage.days("ada", { from: "2026-01-01", to: "2026-12-31" })],
+  ["the usage", ({ usage }) => usage.days("ada", { from: "2026-01-01", to: "2026-12-31" })],
   ["an item", ({ items }) => items.get("ada", ["a"], "k")],
   ["indexed files", ({ textIndex }) => textIndex.files("index")],
   ["the session of a namespace", ({ namespaces }) => namespaces.get("ada", "n")],
@@ -208,8 +208,8 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     afterEach(() => storage.close());
 
     /**
-     * Cuts all connections while `work` waits for a lock in PostgreSQL, which then executes it although the client is gone;
-     * with `isSlow` not before the client has retried.
+     * Cuts all connections while `work` waits for a lock in PostgreSQL, which then executes it without a client; with
+     * `isSlow` not before the client has retried.
      */
     async function cutDuring<Result>(lock: string, work: () => Promise<Result>, isSlow = false): Promise<Result> {
       return await withClient(url, async (client) => {

@@ -46,8 +46,8 @@ describe.skipIf(server === undefined)("the statements of a run, each of which is
   });
 
   /**
-   * The statements of the run that needs the fewest of some. Events that a slow machine keeps waiting are written by
-   * themselves, which is no statement that every run has.
+   * The statements of the run with the fewest, of several runs: on a slow machine events are written separately, with a
+   * statement that other runs do not need.
    */
   async function fewest(most: number, prepare: () => Promise<() => Promise<unknown>>): Promise<string[]> {
     let found: string[] = [];

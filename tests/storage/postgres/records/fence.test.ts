@@ -68,8 +68,8 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
   }
 
   /**
-   * Attempts write, one write after the other, while others reclaim the run: each reclaim counts the rows, waits until one
-   * more write is made or blocked, and starts the next attempt. `countUpTo` counts the rows up to the attempt `$1`.
+   * Attempts write, one write after the other, while others reclaim the run: each reclaim counts the rows, waits until
+   * one more write is made or blocked, and starts the next attempt. `countUpTo` counts the rows up to the attempt `$1`.
    * Returns the number of writes, and the number of writes that a reclaim should have counted and has not.
    */
   async function race(
