@@ -164,7 +164,7 @@ describe("a handler that changes the request", () => {
   it.each([
     ["a label with a dot, which would be two labels", `value.namespace = ["ada@example.org", "notes"]`],
     ["an empty label", `value.namespace = ["", "notes"]`],
-    ["what is no list", `value.namespace = "ada"`],
+    ["a namespace that is no list", `value.namespace = "ada"`],
     ["a key that is no text", `value.key = 7`],
   ])("gets an error when it leaves %s, and nothing is written", async (_name, change) => {
     const rules = `${byHeader}.on("store:put", ({ value }) => { ${change}; })`;

@@ -307,7 +307,7 @@ describe("Studio", () => {
 
 describe("invalid rules", () => {
   it.each([
-    ["are not there", "./none.mjs:auth", /There is no file/u],
+    ["are missing", "./none.mjs:auth", /There is no file/u],
     ["are no Auth", join(fixtures, "asking.ts:graph"), /is no Auth/u],
   ])("keep the server from starting when they %s", async (_name, path, message) => {
     await expect(serve({ path })).rejects.toMatchObject({ code: "config", message: expect.stringMatching(message) });

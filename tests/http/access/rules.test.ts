@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server.remove());
 
 const folder = (): string => join(server.config.workspace, ".autocoderrules");
-// Each test says what it asks for, and looks at it.
+// The assertions check the shape.
 const read = async () =>
   (await (await server.send("GET", "/rules")).json()) as { rules: { path: string }[]; warnings: { file: string }[] };
 const own = ({ path }: { path: string }): boolean => path.startsWith(".autocoderrules/");

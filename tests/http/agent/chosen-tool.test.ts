@@ -45,8 +45,8 @@ const call: ModelStep = { toolCalls: [{ name: "list_files", arguments: {} }] };
 const toolsOf = (at: number): unknown[] => model.requests[at]?.toolNames ?? [];
 
 describe.each([
-  { vendor: "one that can be made to call a tool", name: "openai:scripted", hasChoice: true },
-  { vendor: "one that knows no tool_choice", name: "zhipu:glm-4.7", hasChoice: false },
+  { vendor: "a vendor with tool_choice", name: "openai:scripted", hasChoice: true },
+  { vendor: "a vendor without tool_choice", name: "zhipu:glm-4.7", hasChoice: false },
 ])("a chosen tool with a model of $vendor", ({ name, hasChoice }) => {
   it("is requested a second time when the model only replies with text, and then runs", async () => {
     const { messages } = await turn(name, "What is here?", [

@@ -15,8 +15,8 @@ const after = lines({ 3: "THREE\n", 15: "", 25: "TWENTY-FIVE\nand more\n" });
 describe("hunks", () => {
   it.each([
     ["the first", after, [1], lines({ 15: "", 25: "TWENTY-FIVE\nand more\n" })],
-    ["what was removed", after, [2], lines({ 3: "THREE\n", 25: "TWENTY-FIVE\nand more\n" })],
-    ["two, in any order and twice", after, [3, 1, 3], lines({ 15: "" })],
+    ["a removed part", after, [2], lines({ 3: "THREE\n", 25: "TWENTY-FIVE\nand more\n" })],
+    ["two, in any order, one repeated", after, [3, 1, 3], lines({ 15: "" })],
     ["all", after, [1, 2, 3], before],
     [
       "one of a file that has changed elsewhere",
@@ -30,9 +30,9 @@ describe("hunks", () => {
 
   it.each([
     ["changed there", after.replace("THREE", "drei"), [1], { kind: "changed", hunk: 1 }],
-    ["changed beside it", after.replace("line 14", "LINE 14"), [2], { kind: "changed", hunk: 2 }],
-    ["something came between", after.replace("line 14\n", "line 14\nnew\n"), [2], { kind: "changed", hunk: 2 }],
-    ["taken back before", lines({ 15: "", 25: "TWENTY-FIVE\nand more\n" }), [1], { kind: "changed", hunk: 1 }],
+    ["a line beside it has changed", after.replace("line 14", "LINE 14"), [2], { kind: "changed", hunk: 2 }],
+    ["a line was inserted", after.replace("line 14\n", "line 14\nnew\n"), [2], { kind: "changed", hunk: 2 }],
+    ["it was undone before", lines({ 15: "", 25: "TWENTY-FIVE\nand more\n" }), [1], { kind: "changed", hunk: 1 }],
     ["emptied", "", [1], { kind: "changed", hunk: 1 }],
     ["not there", after, [4], { kind: "unknown", hunk: 4 }],
   ])("are refused: %s", (_, now, hunks, answer) => {
@@ -41,9 +41,9 @@ describe("hunks", () => {
 
   it.each([
     ["an end without a line break", "a\nb", "a\nb\nc\n", "a\nb\nc\n", { kind: "text", text: "a\nb" }],
-    ["what was added behind it", "a\nb", "a\nb\nc\n", "a\nb\nc\nd\n", { kind: "changed", hunk: 1 }],
+    ["a line added after it", "a\nb", "a\nb\nc\n", "a\nb\nc\nd\n", { kind: "changed", hunk: 1 }],
     ["a text that was emptied", "a\nb\n", "", "", { kind: "text", text: "a\nb\n" }],
-    ["a text that was emptied and begun again", "a\nb\n", "", "c\n", { kind: "changed", hunk: 1 }],
+    ["a text that was emptied and written again", "a\nb\n", "", "c\n", { kind: "changed", hunk: 1 }],
     ["Windows' line breaks", "a\r\nb\r\n", "a\r\nc\r\n", "a\r\nc\r\n", { kind: "text", text: "a\r\nb\r\n" }],
   ])("detect %s", (_, was, is, now, answer) => {
     expect(withoutHunks({ before: was, after: is, now }, [1])).toEqual(answer);

@@ -279,11 +279,11 @@ describe("a store with an index", () => {
   });
 
   it.each<[string, object, string]>([
-    ["names no provider", { embed: "nobody:x", dims: 3 }, "names no known provider"],
-    ["names a model that makes none", { embed: "offline", dims: 3 }, "makes no vectors"],
-    ["names no file that is there", { embed: "./gone.ts:embed", dims: 3 }, "There is no file"],
+    ["names an unknown provider", { embed: "nobody:x", dims: 3 }, "names no known provider"],
+    ["names a model without embeddings", { embed: "offline", dims: 3 }, "makes no vectors"],
+    ["names a missing file", { embed: "./gone.ts:embed", dims: 3 }, "There is no file"],
     ["names no function", { embed: "./embed.mjs:embed", dims: 3 }, "is no function"],
-    ["does not say how long the vectors are", { embed: "openai:x" }, "dims"],
+    ["has no dims", { embed: "openai:x" }, "dims"],
   ])("keeps the server from starting if it %s", async (_, index, said) => {
     await expect(start(index, {}, { "embed.mjs": "export const embed = 3;" })).rejects.toThrow(said);
   });

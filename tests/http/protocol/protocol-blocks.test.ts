@@ -23,7 +23,7 @@ describe("the chunks of a message", () => {
     ["plain text", new AIMessageChunk({ content: "hi" }), [{ kind: "text", text: "hi" }]],
     ["nothing", new AIMessageChunk({ content: "" }), []],
     [
-      "thoughts beside the text",
+      "reasoning beside the text",
       new AIMessageChunk({ content: "hi", additional_kwargs: { reasoning_content: "hm" } }),
       [
         { kind: "reasoning", text: "hm" },

@@ -67,7 +67,7 @@ describe("http.app of a langgraph.json", () => {
 
   it.each([
     ["is no Hono app", { app: join(fixtures, "asking.ts:graph") }, /no Hono app/u],
-    ["is not there", { app: "./nowhere.ts:app" }, /There is no file .*nowhere\.ts/u],
+    ["does not exist", { app: "./nowhere.ts:app" }, /There is no file .*nowhere\.ts/u],
     ["exports something else", { app: join(fixtures, "http-app.ts:other") }, /exports app, not other/u],
   ])("keeps the server from starting when it %s", async (_name, wrong, message) => {
     await expect(serve({ http: wrong })).rejects.toMatchObject({

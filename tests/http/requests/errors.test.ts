@@ -151,7 +151,7 @@ test("every answer has a request id, the client's own if it is a plain token", a
 });
 
 test.each([
-  ["a failure that is meant", new AppError("storage_full", "The disk is full."), 507],
+  ["an AppError", new AppError("storage_full", "The disk is full."), 507],
   ["a bug", new Error("unexpected"), 500],
 ])("%s is found in the log by the id of the answer", async (_name, failure, status) => {
   const lines: string[] = [];

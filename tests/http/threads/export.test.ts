@@ -176,17 +176,17 @@ describe("an import", () => {
 
   it.each<[string, unknown, RegExp]>([
     [
-      "of a foreign format",
+      "of an unknown format",
       { messages: [], title: "from elsewhere" },
       /Expected a file of the format millrace.session, got null/u,
     ],
     ["of another format by name", { ...file, format: "chat.export" }, /got "chat.export"/u],
     ["of a newer version", { ...file, version: 2 }, /version 2; this server reads up to 1/u],
-    ["of no version", { ...file, version: "1" }, /Expected a file/u],
+    ["without a valid version", { ...file, version: "1" }, /Expected a file/u],
     ["that is a list", [file], /Expected a file/u],
     ["without messages", { ...file, messages: undefined }, /messages: /u],
     [
-      "with a message of nobody",
+      "with a message of an unknown role",
       { ...file, messages: [{ role: "robot", content: "x" }] },
       /messages.0.role: expected/u,
     ],

@@ -43,7 +43,7 @@ describe("a body with the names of prototypes changes no prototype", () => {
       (poison) => ["POST", "/assistants", `{"graph_id":"counter","config":${poison},"metadata":${poison}}`],
     ],
     ["a state", (poison, id) => ["POST", `/threads/${id}/state`, `{"values":${poison},"as_node":"look"}`]],
-    ["a look at the past", (poison, id) => ["POST", `/threads/${id}/history`, `{"metadata":${poison}}`]],
+    ["a request for the history", (poison, id) => ["POST", `/threads/${id}/history`, `{"metadata":${poison}}`]],
     [
       "a run's input",
       (poison, id) => ["POST", `/threads/${id}/runs/wait`, `{"assistant_id":"mirror","input":{"seen":${poison}}}`],

@@ -80,7 +80,7 @@ describe("a list that is too long", () => {
     ["fields of crons", "/runs/crons/search", (select) => ({ select })],
     ["states of a new thread", "/threads", (supersteps) => ({ supersteps })],
     ["channels", events, (channels) => ({ channels })],
-    ["places of events", events, (namespaces) => ({ channels: ["values"], namespaces })],
+    ["namespaces of events", events, (namespaces) => ({ channels: ["values"], namespaces })],
   ])("is refused without a check of each element: %s", async (_, path, bodyOf) => {
     const response = await server.send("POST", path, bodyOf(Array.from({ length: 20_000 }, () => 1)));
     const answer: unknown = await response.json();
@@ -166,7 +166,7 @@ describe("a request of an extreme size or shape", () => {
   const bomb = gzipSync(Buffer.alloc(200 * limit, 32));
   const tooLong = `{"metadata":{"a":"${"x".repeat(40 * limit)}"}}`;
   test.skipIf(process.platform !== "linux").each<[string, () => Promise<Response>, number]>([
-    ["compressed to a bomb", () => post(bomb, { "content-encoding": "gzip" }), 400],
+    ["a compression bomb", () => post(bomb, { "content-encoding": "gzip" }), 400],
     ["over the limit in chunks", () => post(new Blob([tooLong]).stream()), 413],
     ["over the limit with a length", () => post(tooLong), 413],
     ["200,000 levels deep", () => post("[".repeat(200_000)), 400],

@@ -21,9 +21,9 @@ const systemOf = (): string => wireText(fixture.model.requests.at(-1)?.messages[
 
 describe("attachments and references of an input message", () => {
   it.each([
-    ["beside the words", { role: "user", content: "hello", attachments: [image], references: [text] }],
+    ["beside the content", { role: "user", content: "hello", attachments: [image], references: [text] }],
     [
-      "where LangChain keeps it",
+      "in additional_kwargs",
       {
         type: "human",
         content: "hello",
@@ -77,7 +77,7 @@ describe("attachments and references of an input message", () => {
 
   const wrongImage = { ...image, name: "plan.gif" };
   it.each([
-    ["an image of another kind", [{ role: "user", content: "x", attachments: [wrongImage] }], "0.attachments.0.name"],
+    ["an image of a wrong type", [{ role: "user", content: "x", attachments: [wrongImage] }], "0.attachments.0.name"],
     [
       "an image that is too large",
       ["hello", { type: "human", content: "x", additional_kwargs: { attachments: [{ ...image, size: 2e7 }] } }],
@@ -89,8 +89,8 @@ describe("attachments and references of an input message", () => {
       "0.references.0.content",
     ],
     ["attachments that are no list", [{ role: "user", content: "x", attachments: "a.png" }], "0.attachments"],
-    ["words without an end", [{ role: "user", content: "x".repeat(1_000_001) }], "0.content"],
-    ["a pair without an end", [["user", "x".repeat(1_000_001)]], "0.content"],
+    ["a content that is too long", [{ role: "user", content: "x".repeat(1_000_001) }], "0.content"],
+    ["a pair with a content that is too long", [["user", "x".repeat(1_000_001)]], "0.content"],
     [
       "a serialised message with a wrong image",
       [
@@ -169,9 +169,9 @@ describe("attachments and references of an input message", () => {
 
   it.each([
     ["a node", { goto: "nowhere" }, 'command.goto: the graph has no node "nowhere"'],
-    ["a node that is sent to", { goto: [{ node: "toString", input: {} }] }, 'the graph has no node "toString"'],
+    ["a node of a Send", { goto: [{ node: "toString", input: {} }] }, 'the graph has no node "toString"'],
     ["a channel", { update: { colour: "blue" } }, 'command.update: the graph has no channel "colour"'],
-    ["a channel of every object", { update: [["constructor", 1]] }, 'the graph has no channel "constructor"'],
+    ["a channel named like a prototype", { update: [["constructor", 1]] }, 'the graph has no channel "constructor"'],
   ])("a command with %s that does not exist is refused, and the session goes on", async (_name, command, problem) => {
     const id = await fixture.talk("hello");
     const [status, answer] = await fixture.ask("POST", `/threads/${id}/runs/wait`, { assistant_id: "agent", command });
