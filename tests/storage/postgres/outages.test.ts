@@ -43,7 +43,7 @@ describe("a PostgreSQL that refuses", () => {
     const refusing = createServer((socket) => socket.once("data", () => socket.end(refusal(sqlState))));
     refusing.listen(0, "127.0.0.1");
     await once(refusing, "listening");
-    const { port } = refusing.address() as AddressInfo; // a server on a port has one
+    const { port } = refusing.address() as AddressInfo; // a listening server has one
     const storage = createPostgresStorage(`postgres://ada:secret@127.0.0.1:${port}/name`);
     await expect(storage).rejects.toMatchObject({ code, suggestion: expect.stringContaining(remedy) });
     await expect(storage).rejects.toMatchObject({ message: expect.stringContaining(`127.0.0.1:${port}/name`) });

@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Opens the database for a moment. */
+/** Opens the database, works on it and closes it. */
 async function within<T>(work: (storage: SqliteStorage) => Promise<T>): Promise<T> {
   const storage = createSqliteStorage(path);
   try {

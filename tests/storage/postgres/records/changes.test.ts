@@ -34,7 +34,7 @@ async function toldOf(storage: Storage): Promise<unknown[]> {
   await storage.sessions.delete("s1");
   await storage.close();
   const text = JSON.stringify(told, (key, value: unknown) => (key.endsWith("_at") ? typeof value : value));
-  return JSON.parse(text) as unknown[]; // what was told, as a list
+  return JSON.parse(text) as unknown[]; // the reported changes
 }
 
 describe.skipIf(server === undefined)("the changes that PostgreSQL reports", () => {

@@ -158,7 +158,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
       expect((await race(unlocked, made())).missed).toBeGreaterThan(0);
     });
 
-    /** Rounds in which a run is ended and reclaimed at the same time; returns the two answers. */
+    /** Rounds in which a run is ended and reclaimed at the same time; returns how often both, neither or the end won. */
     async function endings(take: string): Promise<{ both: number; neither: number; ended: number }> {
       const told = { both: 0, neither: 0, ended: 0 };
       const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
@@ -172,7 +172,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
             createAttemptRecords(database, { of: writer, stream, peers, trusted: async () => undefined }).finish(
               outcome,
             );
-          // Every other time the end comes first, as far as it can.
+          // In every second round the end is sent first.
           const early = round % 2 === 0 ? finish() : undefined;
           await client.query("BEGIN");
           await client.query(take);
