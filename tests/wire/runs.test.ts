@@ -79,7 +79,7 @@ describe("an invalid body", () => {
   });
 });
 
-describe("what does not exist", () => {
+describe("an unknown id", () => {
   test.each([
     ["POST /threads/:thread_id/runs 404", "POST", "", counter, `Thread with ID ${missing} not found`],
     ["POST /threads/:thread_id/runs/stream 404", "POST", "/stream", counter, `Thread with ID ${missing} not found`],
