@@ -90,7 +90,7 @@ async function told(route: DescribedRoute, ids: Ids): Promise<{ status: number; 
   };
 }
 
-describe("rules that show each user what is their own", () => {
+describe("rules that show users only their own records", () => {
   it("make every route answer for another user's id as for an unknown one, and change nothing", async () => {
     const foreign = await adasThings();
     const view = async (): Promise<unknown> => [

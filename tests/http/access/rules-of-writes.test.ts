@@ -282,7 +282,7 @@ const writes: Record<string, Write | Write[]> = {
     on: replaced,
     body: () => ({ hunks: [1] }),
   },
-  // Without a thread it is the user's own, as an upload is.
+  // Without a thread it belongs to the user only, like an upload.
   "PUT /files/content?path={thread_id}.md&thread_id={thread_id}": { ...update, body: () => "x" },
   "PUT /threads/{thread_id}/head": { ...update, on: forked, body: ({ checkpoint_id }) => ({ checkpoint_id }) },
   "POST /threads/{thread_id}/tools/{name}/run": {

@@ -294,7 +294,7 @@ describe("the limits of owners", () => {
     "guest:tokens_per_day=-1",
     "guest:cost_per_day=1 cost_per_day=2",
     ":cost_per_day=1",
-  ])("are refused with what was expected: %s", (text) => {
+  ])("are refused with a description of the format: %s", (text) => {
     expect(() => loadConfig({ MILLRACE_OWNER_LIMITS: text })).toThrow(
       /MILLRACE_OWNER_LIMITS: entry 1: expected owner:limit=number/u,
     );

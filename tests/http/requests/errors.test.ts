@@ -153,7 +153,7 @@ test("every answer has a request id, the client's own if it is a plain token", a
 test.each([
   ["an AppError", new AppError("storage_full", "The disk is full."), 507],
   ["a bug", new Error("unexpected"), 500],
-])("%s is found in the log by the id of the answer", async (_name, failure, status) => {
+])("%s is logged with the request id of the answer", async (_name, failure, status) => {
   const lines: string[] = [];
   const app = new Hono<HttpEnvironment>();
   const logger = createLogger("error", { write: (line) => void lines.push(line) });

@@ -175,7 +175,7 @@ describe("a cron that is due", () => {
     await storage.close();
     server = await server.restart();
   }
-  /** The last date of `hourly`, and so many hours before. */
+  /** The last date of `hourly`, minus this number of hours. */
   const hoursAgo = (hours: number): string => {
     const past = minute * 60_000;
     return new Date(Math.floor((Date.now() - past) / 3_600_000 - hours) * 3_600_000 + past).toISOString();

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** A thread with a run of `counter`, which is the first one, and one of another graph. */
+/** A thread with a run of `counter`, and a later one of another graph. */
 async function threadOfTwo(graph: string): Promise<{ thread: string; first: string; second: string }> {
   const { thread_id: thread } = await server.client.threads.create();
   for (const name of ["counter", graph]) await server.client.runs.wait(thread, name, { input: {}, raiseError: false });

@@ -35,7 +35,7 @@ async function messagesOf(id: string): Promise<z.infer<typeof State>["messages"]
   return State.parse((await server.client.threads.getState(id)).values).messages;
 }
 
-/** A thread whose last reply was stopped when the reader had this much of it. */
+/** A thread whose last reply was stopped when the reader had received `sentence`. */
 async function stoppedThread(): Promise<string> {
   model.push({ text: `${sentence} and more`, hold: { after: 20, until: new Promise(() => undefined) } });
   const { thread_id: id } = await server.client.threads.create();
