@@ -158,7 +158,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
       expect((await race(unlocked, made())).missed).toBeGreaterThan(0);
     });
 
-    /** Rounds in which a run is ended and reclaimed at the same time; returns how often both, neither or the end won. */
+    /** Rounds in which a run is ended and reclaimed at the same time; counts the successful ends. */
     async function endings(take: string): Promise<{ both: number; neither: number; ended: number }> {
       const told = { both: 0, neither: 0, ended: 0 };
       const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
