@@ -316,6 +316,29 @@ describe("an assistant over A2A", () => {
     expect(await (await server.send("POST", "/a2a/talker", body, headers)).json()).toEqual(first);
   });
 
+  it("returns the task of an answer, or of a message that led to a question, again for the same key", async () => {
+    const Answered = z.object({ result: z.object({ id: z.string(), status: z.object({ state: z.string() }) }) });
+    const ask = async (assistant: string, content: string, key: string, taskId?: string) => {
+      const message = {
+        kind: "message",
+        messageId: key,
+        role: "user",
+        taskId,
+        parts: [{ kind: "text", text: content }],
+      };
+      const body = { jsonrpc: "2.0", id: 1, method: "message/send", params: { message } };
+      const headers = { "x-api-key": keys.ada, "idempotency-key": key };
+      return Answered.parse(await (await server.send("POST", `/a2a/${assistant}`, body, headers)).json()).result;
+    };
+    const [begun, answer] = [crypto.randomUUID(), crypto.randomUUID()];
+    const waiting = await ask("langchain", "How is the weather?", begun);
+    expect(waiting.status.state).toBe("input-required");
+    expect(await ask("langchain", "How is the weather?", begun)).toEqual(waiting);
+    const done = await ask("langchain", "yes", answer, waiting.id);
+    expect([done.id, done.status.state]).toEqual([waiting.id, "completed"]);
+    expect(await ask("langchain", "yes", answer, waiting.id)).toEqual(done);
+  });
+
   it("is refused if the queue is full, and its task is found after a restart", async () => {
     let own = await startTestServer({ graphs: join(folder, "langgraph.json"), queueLimit: 1, drainSeconds: 0.1 });
     try {

@@ -23,6 +23,7 @@ import { createSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { languageOf } from "../answers/wire.ts";
+import { keyDigestOf, runOfKey } from "../requests/repeated.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { admitRun, arrivalOf } from "../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../validate.ts";
@@ -164,16 +165,22 @@ export class A2aHandler implements A2ARequestHandler {
     const submission = submissionOf(context, { assistant: assistant.assistant_id, message });
     const named = content.taskId === "" ? undefined : await this.#find(content.taskId);
     const session = await this.#sessionFor(content, named, submission);
-    const waiting = await this.#waitingFor(session, content, named);
+    const key = keyDigestOf(submission);
+    const known = await runOfKey(services, session, "a2a_key", key);
+    const waiting = known === undefined ? await this.#waitingFor(session, content, named) : undefined;
+    const task = known === undefined ? waiting?.task : await taskOf(services, known);
     const body = RunBody.parse({
       assistant_id: assistant.assistant_id,
-      ...(waiting === undefined ? { input: this.#inputOf(content) } : { command: { resume: waiting.resume } }),
+      ...(waiting === undefined
+        ? { input: known === undefined ? this.#inputOf(content) : {} }
+        : { command: { resume: waiting.resume } }),
+      ...(key !== undefined && { metadata: { a2a_key: key } }),
       stream_mode: ["messages-tuple", "values"],
       // A message sent while a run works is answered after that run.
       multitask_strategy: "enqueue",
     });
     const run = await admitRun(services, session, body, { ...arrivalOf(context), submission });
-    return { session, task: { id: waiting?.task.id ?? run.run_id, last: run } };
+    return { session, task: { id: task?.id ?? run.run_id, last: run } };
   }
 
   async #sessionFor(

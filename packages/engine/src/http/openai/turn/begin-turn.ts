@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { findAssistant } from "../../../graphs/load.ts";
 import { readDecision } from "../../../sessions/questions/read-decision.ts";
 import { readQuestion, resumeValue } from "../../../sessions/questions/questions.ts";
@@ -7,6 +6,7 @@ import { createSession } from "../../../sessions/sessions.ts";
 import type { Approval, Assistant, JsonObject, Run, Session } from "../../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
+import { keyDigestOf, runOfKey } from "../../requests/repeated.ts";
 import { admitRun, arrivalOf, setPositionHeader } from "../../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../../validate.ts";
 import {
@@ -91,17 +91,18 @@ export async function beginTurn(
 ): Promise<StartedTurn> {
   const assistant = await requireModel(services, request.model);
   const submission = submissionOf(context, body);
-  const key = submission && createHash("sha256").update(submission.key).digest("hex");
+  const key = keyDigestOf(submission);
   const named = request.thread === undefined ? undefined : await namedSession(services, request.thread);
-  const waiting = named ?? (await waitingSession(services, request));
+  const waiting = named ?? (await waitingSession(services, request, key));
   const session =
     waiting ??
     (await createSession(services.storage, {
       ...(submission && { session_id: sessionIdOf(submission, services.owner), if_exists: "do_nothing" }),
+      metadata: markOf(key),
     }));
-  const known = key === undefined ? undefined : await runOfKey(services, session, key);
+  const known = await runOfKey(services, session, "openai_key", key);
   const runInput =
-    known?.run_id === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
+    known === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
   const run = await admitRun(
     services,
     session,
@@ -129,23 +130,31 @@ async function namedSession({ storage, owner }: HttpServices, name: string): Pro
   return createSession(storage, { session_id: id, if_exists: "do_nothing" });
 }
 
-/** The thread that waits after this conversation's last answer. */
-async function waitingSession({ storage }: HttpServices, request: TurnRequest): Promise<Session | undefined> {
+/** An entry in the metadata of a thread by which a repeated request finds it; of two keys neither loses its own. */
+function markOf(key: string | undefined): JsonObject {
+  return key === undefined ? {} : { [`openai_key_${key}`]: "used" };
+}
+
+/** The thread that waits after this conversation's last answer, or did so when a request under this key answered. */
+async function waitingSession(
+  services: HttpServices,
+  request: TurnRequest,
+  key: string | undefined,
+): Promise<Session | undefined> {
+  const { sessions: store } = services.storage;
   const fresh = afterAnswer(request.messages);
   if (!request.isWhole || fresh.length === request.messages.length) return undefined;
   const openai_waits = digestOf(request.messages.slice(0, request.messages.length - fresh.length));
-  const { sessions } = await storage.sessions.search({
-    metadata: { openai_waits },
-    status: "interrupted",
-    limit: 1,
-    offset: 0,
-  });
-  return sessions[0];
-}
-
-async function runOfKey({ runs }: HttpServices, { session_id }: Session, key: string): Promise<Run | undefined> {
-  const newest = await runs.list(session_id, { limit: 20, offset: 0 });
-  return newest.find(({ metadata }) => metadata["openai_key"] === key);
+  const metadata = { openai_waits };
+  const [waiting] = (await store.search({ metadata, status: "interrupted", limit: 1, offset: 0 })).sessions;
+  if (key === undefined) return waiting;
+  // Searched last: a request under the same key that takes up the waiting thread meanwhile has marked it before.
+  const marked = await store.search({ metadata: markOf(key), limit: 20, offset: 0 });
+  for (const session of marked.sessions) {
+    if ((await runOfKey(services, session, "openai_key", key)) !== undefined) return session;
+  }
+  if (waiting !== undefined) await store.update(waiting.session_id, { metadata: markOf(key), keepsTime: true });
+  return waiting;
 }
 
 /** The input of the run: an answer to a waiting question, or the messages new to the thread. */
