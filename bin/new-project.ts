@@ -127,7 +127,7 @@ function filesOf(name: string, millrace: string): Record<string, string> {
 \`\`\`sh
 npm install
 npm test                                    # with a scripted model: no key, no network
-npx millrace dev                            # serves src/, and again after each change
+npx millrace dev                            # serves src/, and again after each change; go on in a second terminal
 npx millrace run --graph counter "three short words"
 npx millrace run "how many words has: three short words"    # needs OPENAI_API_KEY in .env
 \`\`\`

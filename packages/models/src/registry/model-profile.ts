@@ -44,10 +44,10 @@ export const ModelProfile = z.strictObject({
     ),
   connect_seconds: seconds.describe("Until the connection stands; null: 10"),
   first_token_seconds: seconds.describe(
-    "Until the first words of an answer that is streamed; null: 60, on a machine of your own 120, of a model that thinks 300",
+    "Until the first words of an answer that is streamed; null: 60, with Ollama 120, for a reasoning model 300",
   ),
-  idle_seconds: seconds.describe("Silence in the middle of an answer; null: 60, on a machine of your own 120"),
-  total_seconds: seconds.describe("Until the end of an answer; null: 300, of a model that thinks 600"),
+  idle_seconds: seconds.describe("Silence in the middle of an answer; null: 60, with Ollama 120"),
+  total_seconds: seconds.describe("Until the end of an answer; null: 300, for a reasoning model 600"),
   structured_output: z.enum(["json_schema", "json_object", "none"]).describe("The strictest form it can be held to"),
   price: ProfilePrice.nullable().describe("Per million tokens; null where it is not known"),
 });
