@@ -88,6 +88,22 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await servers.query("SELECT DISTINCT status FROM runs")).toEqual([{ status: "interrupted" }]);
   });
 
+  it("take a run that waits at another one out of the queue, once, and none that has begun", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const input = { gate: crypto.randomUUID() };
+    const walking = await one.client.runs.create(thread_id, "gated", { input });
+    await expect.poll(async () => (await other.client.runs.get(thread_id, walking.run_id)).status).toBe("running");
+    const queued = await one.client.runs.create(thread_id, "counter", { input: {}, multitaskStrategy: "enqueue" });
+    const cancel = async (run: { run_id: string }, at = other): Promise<number> =>
+      (await at.send("POST", `/threads/${thread_id}/runs/${run.run_id}/cancel?wait=true&status=pending`)).status;
+    expect(await cancel(walking)).toBe(409);
+    const twice = [cancel(queued), cancel(queued), cancel(queued, one)];
+    expect((await Promise.all(twice)).filter((status) => status !== 409)).toEqual([204]);
+    const runs = await one.client.runs.list(thread_id);
+    expect(runs.map(({ status }) => status)).toEqual(["interrupted", "running"]);
+  });
+
   it("delete a thread while its run is being rolled back", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     // Which comes first, the deletion or the check for the run's end, is a matter of chance.

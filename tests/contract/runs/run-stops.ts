@@ -52,6 +52,43 @@ export function describeRunStops(fixture: StorageFixture): void {
       expect(await runs.get("first")).toMatchObject({ status: "pending", attempt: 0 });
     });
 
+    it("is for one caller where it is only for a run that waits, which then is not begun", async () => {
+      for (const id of ["waits", "asked", "runs", "over"]) await admit(id, id);
+      await admit("next", "waits");
+      const { runs } = fixture.storage;
+      await runs.requestStop("asked", "interrupt");
+      await runs.claim("runs");
+      await finish(fixture.storage, "over", stopped);
+      const takeOut = async (id: string) => await runs.requestStop(id, "interrupt", "edited", "pending");
+      const both = await Promise.all([takeOut("waits"), takeOut("waits")]);
+      expect(both.toSorted()).toEqual([false, true]);
+      expect(await runs.claim("waits")).toMatchObject({ run_id: "next" });
+      expect(await Promise.all(["asked", "runs", "over", "unknown"].map(takeOut))).toEqual([
+        false,
+        false,
+        false,
+        false,
+      ]);
+      await fixture.reopen();
+      expect(await asked("waits", "asked", "runs", "over")).toEqual(["interrupt", "interrupt", null, null]);
+    });
+
+    it("or a claim, of a run that waits, comes first", async () => {
+      const ids = Array.from({ length: 20 }, (_, number) => `r${number}`);
+      for (const id of ids) await admit(id, id);
+      const { runs } = fixture.storage;
+      const outcomes = await Promise.all(
+        ids.map(async (id) => {
+          const [claimed, isTakenOut] = await Promise.all([
+            runs.claim(id),
+            runs.requestStop(id, "interrupt", undefined, "pending"),
+          ]);
+          return (claimed === undefined) === isTakenOut;
+        }),
+      );
+      expect(outcomes).toEqual(ids.map(() => true));
+    });
+
     it("changes no run that has ended", async () => {
       await admit("r1", "s1");
       const { runs } = fixture.storage;

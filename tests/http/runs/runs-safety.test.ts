@@ -134,6 +134,29 @@ describe("a full queue", () => {
     );
   });
 
+  it("POST /threads/:thread_id/runs/:run_id/cancel 409: a run that is to be cancelled while it waits has begun", async () => {
+    const threadId = await newThread();
+    const body = { assistant_id: "gated", input: { gate: threadId }, multitask_strategy: "enqueue" };
+    const post = async (): Promise<string> => await idOf(await server.send("POST", `/threads/${threadId}/runs`, body));
+    const cancel = async (id: string, wait: number): Promise<[number, string]> => {
+      const place = `/threads/${threadId}/runs/${id}/cancel?status=pending&wait=${wait}`;
+      const response = await server.send("POST", place);
+      return [response.status, await response.text()];
+    };
+    const refused = [409, "The run does not wait: it has begun, is over, or is being cancelled."];
+    const [first, second, third] = [await post(), await post(), await post()];
+    await expect.poll(async () => (await server.client.runs.get(threadId, first)).status).toBe("running");
+    expect(await cancel(first, 1)).toEqual(refused);
+    expect(await cancel(second, 0)).toEqual([202, ""]);
+    expect(await cancel(second, 1)).toEqual(refused);
+    expect(await cancel(third, 1)).toEqual([204, ""]);
+    openGate(threadId);
+    await server.client.runs.join(threadId, first);
+    expect(await cancel(first, 1)).toEqual(refused);
+    const statuses = (await server.client.runs.list(threadId)).map(({ status }) => status);
+    expect(statuses).toEqual(["interrupted", "interrupted", "success"]);
+  });
+
   it("is cleared behind a cancelled run when that is requested", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "gated", input: { gate: threadId }, multitask_strategy: "enqueue" };

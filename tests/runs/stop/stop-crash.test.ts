@@ -241,8 +241,9 @@ describe("a turn whose stop was cut short by a crash", () => {
     const runStore: RunStore = {
       ...first.runs,
       requestStop: async (...args) => {
-        await first.runs.requestStop(...args);
+        const isNoted = await first.runs.requestStop(...args);
         if (at === "requestStop") await die();
+        return isNoted;
       },
     };
     // What comes after the moment of the crash must not be in the copy; this one is the moment.

@@ -1,4 +1,5 @@
 import { withTimeout } from "../concurrency/abort.ts";
+import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, StopAction } from "../storage/records.ts";
@@ -27,6 +28,8 @@ interface StopRequest {
   reason: StopReason;
   /** The reason as the client gave it. */
   said?: string | undefined;
+  /** Only while it waits. */
+  onlyPending?: boolean | undefined;
 }
 
 /** Milliseconds after which the effects of a stop are published although its request is not stored yet. */
@@ -42,9 +45,10 @@ function stopNow(active: ActiveRun, { action, reason }: StopRequest): void {
  * Stops a run and stores the stop request. The run is aborted at once, but its effects are neither published nor stored
  * before the request is on disk, so that no restart resumes a run that was seen to stop. Resolves when the request is stored;
  * for a queued run when its end is. For a run of another server only the request is stored, and its owner reads it. Throws
- * what the store throws; the run stops anyway.
+ * what the store throws; the run stops anyway. With `onlyPending` see `takeOut`.
  */
 export async function cancelRun(run: Run, order: StopRequest, { dispatch, storage }: Cancelling): Promise<void> {
+  if (order.onlyPending === true) return await takeOut(run, order, { dispatch, storage });
   const active = dispatch.active.get(run.run_id);
   if (active === undefined && isOver(run.status)) return;
   const noted = storage.runs.requestStop(run.run_id, order.action, order.said);
@@ -54,6 +58,29 @@ export async function cancelRun(run: Run, order: StopRequest, { dispatch, storag
     stopNow(active, order);
   }
   await Promise.all([active && dispatch.endWaiting(active), noted]);
+}
+
+/**
+ * Takes a run out of the queue: no server begins it from then on. Resolves when its end is written; for a run of another
+ * server when its owner can read the request. Throws `conflict` for a run that does not wait, or that another request is
+ * cancelling.
+ */
+async function takeOut(
+  run: Run,
+  order: StopRequest,
+  { dispatch, storage }: Pick<Cancelling, "dispatch" | "storage">,
+): Promise<void> {
+  if (!(await storage.runs.requestStop(run.run_id, order.action, order.said, "pending"))) {
+    throw new AppError("conflict", "The run does not wait: it has begun, is over, or is being cancelled.", {
+      message_zh: "该运行已不在等待：它已经开始、已经结束，或正在被取消。",
+    });
+  }
+  const active = dispatch.active.get(run.run_id);
+  if (active === undefined) return;
+  stopNow(active, order);
+  await dispatch.endWaiting(active);
+  // A heartbeat may have come first with the request.
+  await active.over;
 }
 
 /** The runs of the same session in the queue behind `run`. */

@@ -116,6 +116,8 @@ export interface CancelOptions {
   said?: string | undefined;
   wait: boolean;
   clearQueue?: boolean;
+  /** Only while it waits; throws `conflict` otherwise. Not with `clearQueue`. */
+  onlyPending?: boolean;
 }
 
 /** What bounds the runs of a server, as its configuration says it. `auth`: the rules of a user, where there are any. */

@@ -239,21 +239,21 @@ export class Runs {
    * Resolves when that is on disk; with `wait` when the ends are written. `undefined` for an unknown run.
    */
   async cancel(runId: string, options: CancelOptions): Promise<Run | undefined> {
-    const { action, reason = "user_requested", said, wait, clearQueue = false } = options;
+    const { action, reason = "user_requested", said, wait, clearQueue, onlyPending } = options;
     const active = this.#dispatch.active.get(runId);
     const run = active?.run ?? (await this.#storage.runs.get(runId));
     if (run === undefined) return undefined;
     const cleared = clearQueue ? await cancelQueued(run, this.#sources, this.#cancelling) : undefined;
     const asked = Promise.all([
       cleared?.ended,
-      cancelRun(run, { action, reason, said }, this.#cancelling),
-      active?.hasBegun ? cancelBackground(run.session_id, this.#cancelling) : undefined,
+      cancelRun(run, { action, reason, said, onlyPending }, this.#cancelling),
+      active?.hasBegun && !onlyPending ? cancelBackground(run.session_id, this.#cancelling) : undefined,
     ]);
-    if (active === undefined || !wait) {
+    if (active === undefined || !wait || onlyPending) {
       await asked;
-      if (active === undefined && wait) return await waitForStop(run, this.#sources, "to its end");
-      const isElsewhere = active === undefined && run.status === "pending" && this.#storage.cluster.serverCount > 1;
-      return isElsewhere ? await waitForStop(run, this.#sources, "briefly") : (active?.run ?? run);
+      if (active !== undefined) return active.run;
+      const isElsewhere = run.status === "pending" && this.#storage.cluster.serverCount > 1;
+      return wait || isElsewhere ? await waitForStop(run, this.#sources, wait ? "to its end" : "briefly") : run;
     }
     // With the ends on disk nothing depends on the notes.
     asked.catch((error: unknown) => this.#logger.error({ err: error, run_id: runId }, "stop_not_noted"));

@@ -126,8 +126,11 @@ export interface RunStore {
   claim(sessionId: string): Promise<Run | undefined>;
   /** A run left `running` gets its next attempt: `attempt` + 1, and `crashes` + 1 when it was not released. */
   reclaim(runId: string): Promise<Run | undefined>;
-  /** Writes down what is asked of a run that is not over. A `rollback` stays one. On disk before the promise resolves. */
-  requestStop(runId: string, action: StopAction, reason?: string): Promise<void>;
+  /**
+   * Writes down what is asked of a run that is not over, on disk when it resolves; false where there is none. A `rollback` stays
+   * one. `only`: of a run that is pending and was not asked to stop yet, so that of several calls one gets true.
+   */
+  requestStop(runId: string, action: StopAction, reason?: string, only?: "pending"): Promise<boolean>;
   delete(runId: string): Promise<boolean>;
   /** Removes the runs of an assistant that are over, with their events. */
   deleteOfAssistant(assistantId: string): Promise<void>;

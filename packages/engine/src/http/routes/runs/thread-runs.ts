@@ -26,12 +26,17 @@ const ListQuery = z.object({
   status: RunStatus.optional(),
   select: z.string().optional().describe("Names of fields; may be repeated, or hold several by commas"),
 });
-const CancelQuery = z.object({
-  wait: QueryFlag.optional(),
-  action: z.enum(["interrupt", "rollback"]).default("interrupt"),
-  reason: z.string().max(2_000).optional().describe("Why; the run's cancel_reason"),
-  queue: z.enum(["keep", "clear"]).default("keep").describe("clear: the runs that wait behind it are cancelled too"),
-});
+const CancelQuery = z
+  .object({
+    wait: QueryFlag.optional(),
+    action: z.enum(["interrupt", "rollback"]).default("interrupt"),
+    reason: z.string().max(2_000).optional().describe("Why; the run's cancel_reason"),
+    queue: z.enum(["keep", "clear"]).default("keep").describe("clear: the runs that wait behind it are cancelled too"),
+    status: z.literal("pending").optional().describe("Only while the run waits: 409 when it does not any more"),
+  })
+  .refine(({ queue, status }) => queue === "keep" || status === undefined, {
+    error: "queue=clear goes only without a status",
+  });
 const JoinQuery = z.object({ cancel_on_disconnect: QueryFlag.optional() });
 const JoinStreamQuery = JoinQuery.extend({
   stream_mode: z.string().optional().describe("One mode, or several by commas"),
@@ -161,15 +166,16 @@ function readingRoutes(routes: HttpApp): void {
       summary: "Stop a run: 202, or 204 when it was waited for",
       empty: true,
       bodiless: { 202: "It was told to stop" },
-      errors: notThere,
+      errors: { ...notThere, 409: "status is pending, and the run has begun, is over or is being cancelled" },
     }),
     path(RunPath),
     query(CancelQuery),
     async (context) => {
       const services = servicesOf(context);
-      const { wait = false, action, reason: said, queue } = context.req.valid("query");
+      const { wait = false, action, reason: said, queue, status } = context.req.valid("query");
       const run = await requireRun(services, context.req.valid("param"));
-      const stopped = await services.runs.cancel(run.run_id, { action, said, wait, clearQueue: queue === "clear" });
+      const how = { clearQueue: queue === "clear", onlyPending: status === "pending" };
+      const stopped = await services.runs.cancel(run.run_id, { action, said, wait, ...how });
       if (stopped === undefined) throw notFound("Run not found");
       return context.body(null, wait ? 204 : 202);
     },

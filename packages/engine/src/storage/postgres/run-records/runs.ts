@@ -42,19 +42,30 @@ const reclaim = `WITH held AS (
 
 const giveBack = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELECT run FROM open_runs WHERE status = 'pending')`;
 
-/** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */
+/**
+ * Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. `$4`: only where it
+ * waits and was not asked before; of a claim at that moment, one or the other sees what the first has written.
+ */
 const markStop = `UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE $2 END,
     cancel_reason = coalesce(cancel_reason, $3)
-  WHERE run_id = $1 AND ${isUnfinished} RETURNING owner`;
+  WHERE run_id = $1 AND ${isUnfinished} AND (NOT $4 OR (status = 'pending' AND stop_requested IS NULL)) RETURNING owner`;
+/** What `markStop` has written before its answer was lost. */
+const takenOut = "SELECT owner FROM runs WHERE run_id = $1 AND attempt = 0 AND stop_requested IS NOT NULL";
 const OwnerRow = z.object({ owner: z.number().nullable() });
 
 async function requestStop(
   database: Statements,
   peers: PeerNotifier,
-  [runId, action, reason]: Parameters<RunStore["requestStop"]>,
-): Promise<void> {
-  const values = [runId, action, reason === undefined ? null : JSON.stringify(reason)];
-  peers.stopRequested(readRow(OwnerRow, "runs", (await database.rows(markStop, values))[0])?.owner);
+  [runId, action, reason, only]: Parameters<RunStore["requestStop"]>,
+  again: boolean,
+): Promise<boolean> {
+  const values = [runId, action, reason === undefined ? null : JSON.stringify(reason), only !== undefined];
+  const [marked] = await database.rows(markStop, values);
+  const [found] =
+    marked === undefined && again && only !== undefined ? await database.rows(takenOut, [runId]) : [marked];
+  const run = readRow(OwnerRow, "runs", found);
+  peers.stopRequested(run?.owner);
+  return run !== undefined;
 }
 
 /** Removes a run, and its events with it; a session that was busy with it is free again. */
@@ -150,7 +161,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
       });
     },
 
-    requestStop: (...asked) => database.once(() => requestStop(database, peers, asked)),
+    requestStop: (...asked) => database.once((again) => requestStop(database, peers, asked, again)),
 
     delete: (runId) => database.transaction((statements) => remove(statements, runId), false),
 

@@ -12,7 +12,7 @@ import {
   type Page,
 } from "../../records.ts";
 import { type RunOutcome, type RunWriter, attemptSuperseded } from "../../attempt-store.ts";
-import type { Admission } from "../../storage.ts";
+import type { Admission, RunStore } from "../../storage.ts";
 import { CountRow, parseRow, readRows, RunRow, runsMarked, SubmissionRow, readRow } from "../../rows.ts";
 import { type Database, isConstraint } from "../database/database.ts";
 
@@ -148,10 +148,14 @@ export function lastChangeOfRuns(database: Database): string | undefined {
 
 const stopped = "UPDATE runs SET stop_requested = CASE stop_requested WHEN 'rollback' THEN 'rollback' ELSE @action END";
 
-/** Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. */
-export function markStop(database: Database, run_id: string, action: StopAction, reason: string | undefined): void {
-  const sql = `${stopped}, cancel_reason = coalesce(cancel_reason, @reason) WHERE run_id = @run_id AND ${isUnfinished}`;
-  database.prepare(sql).run({ run_id, action, reason: reason ?? null });
+/** Notes what is asked of a run that is not over, and why; see `RunStore`. A rollback stays one, and the first reason stands. */
+export function markStop(
+  database: Database,
+  ...[run_id, action, reason, only]: Parameters<RunStore["requestStop"]>
+): boolean {
+  const isMeant = only === undefined ? isUnfinished : "status = 'pending' AND stop_requested IS NULL";
+  const sql = `${stopped}, cancel_reason = coalesce(cancel_reason, @reason) WHERE run_id = @run_id AND ${isMeant}`;
+  return database.prepare(sql).run({ run_id, action, reason: reason ?? null }).changes > 0;
 }
 
 /** `markStop` for everything in a session that is not over. */

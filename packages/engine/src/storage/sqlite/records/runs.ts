@@ -91,7 +91,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
 
     reclaim: (runId) => commits.transaction(() => reclaimRun(database, runId)),
 
-    requestStop: (runId, action, reason) => commits.durably(() => markStop(database, runId, action, reason)),
+    requestStop: (...asked) => commits.durably(() => markStop(database, ...asked)),
 
     delete: (runId) =>
       commits.transaction(() => {
