@@ -38,16 +38,16 @@ it("work in a session that its request takes back meanwhile is done again in one
   const own = trackNewSessions(storage.sessions, storage.ttls, { storage, runs }, () => true);
   const services = { storage: { sessions: own.sessions }, newSessions: own.newSessions };
   let tries = 0;
-  const admitted = await inSession(services, "shared", async () => {
+  const admitted = await inSession(services, { session_id: "shared" }, async () => {
     tries += 1;
     if (tries === 1) await failing.newSessions.discard(made);
     return await storage.runs.admit(runRecord("r1", "shared"));
   });
   expect([admitted.run.session_id, tries]).toEqual(["shared", 2]);
-  // What fails in a session of its own is not tried again.
-  const refused = inSession(services, "other", async (session) => {
-    await own.newSessions.discard(session);
+  // What fails in a session of its own is not done again, and the session is deleted.
+  const refused = inSession(services, { session_id: "other" }, async () => {
     throw new Error("refused");
   });
   await expect(refused).rejects.toThrow("refused");
+  expect(await storage.sessions.get("other")).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { interruptedRun } from "@millrace/engine/runs/admission/draft";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
 import { LlmMetadata } from "@millrace/engine/sessions/messages/message-fields";
 import { readQuestion } from "@millrace/engine/sessions/questions/questions";
-import { createSession, readValues, requireSession } from "@millrace/engine/sessions/sessions";
+import { inSession, readValues, requireSession } from "@millrace/engine/sessions/sessions";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import { ChatUsage, wholeAnswer, type ChatEvent } from "./chat-answer.ts";
 import { chatFrame, createChatReader, questionItem, type ChatItem } from "./chat-items.ts";
@@ -115,14 +115,13 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
   const services = routeServicesOf(context);
   const { storage, owner } = services;
   const submission = submissionOf(context, body);
-  const session = body.thread_id
-    ? await requireSession(storage, body.thread_id)
-    : await createSession(storage, {
-        ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
-      });
-  const place = await placeOf(services, session, body);
-  const arrival = { ...arrivalOf(context), submission };
-  const run = await admitRun(services, session, toRunBody(body, place), arrival);
+  const start = async (session: Session): Promise<Run> => {
+    const place = await placeOf(services, session, body);
+    return await admitRun(services, session, toRunBody(body, place), { ...arrivalOf(context), submission });
+  };
+  const run = body.thread_id
+    ? await start(await requireSession(storage, body.thread_id))
+    : await inSession(services, { session_id: submission && sessionIdOf(submission, owner) }, start);
   await setPositionHeader(services, context, run);
   return run;
 }

@@ -51,20 +51,24 @@ export async function createSession(storage: Pick<SessionStorage, "sessions">, r
 }
 
 /**
- * Works in the session with this id, which is created if missing. The request that had created it may fail meanwhile and
- * take it back: then both are done again.
+ * Works in the session with this id, which is created if missing, or in a new one. If the work fails, a session created for
+ * it is deleted again, unless a run has started in it. Another request may do so meanwhile: then both are done again.
  */
 export async function inSession<Result>(
-  { storage, newSessions }: { storage: Pick<SessionStorage, "sessions">; newSessions: Pick<NewSessions, "has"> },
-  sessionId: string,
+  {
+    storage,
+    newSessions,
+  }: { storage: Pick<SessionStorage, "sessions">; newSessions: Pick<NewSessions, "has" | "discard"> },
+  wanted: Pick<NewSession, "session_id" | "metadata">,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   for (;;) {
-    const session = await createSession(storage, { session_id: sessionId, if_exists: "do_nothing" });
+    const session = await createSession(storage, { ...wanted, if_exists: "do_nothing" });
     try {
       return await work(session);
     } catch (error) {
-      if (newSessions.has(session) || (await storage.sessions.get(sessionId)) !== undefined) throw error;
+      await newSessions.discard(session);
+      if (newSessions.has(session) || (await storage.sessions.get(session.session_id)) !== undefined) throw error;
     }
   }
 }

@@ -19,7 +19,7 @@ import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import { isAppError } from "../../errors/errors.ts";
 import { channelNames } from "../../graphs/schemas/graph-schemas.ts";
 import { isOver } from "../../runs/status.ts";
-import { createSession, requireSession } from "../../sessions/sessions.ts";
+import { inSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { languageOf } from "../answers/wire.ts";
@@ -52,12 +52,6 @@ export interface A2aRequest {
   after: number;
 }
 
-/** A message that started a run or answered one. */
-interface StartedRun {
-  session: Session;
-  task: TaskOfRuns;
-}
-
 /** Implements the library's server interface on top of our runs, which are rows: no task lives in memory alone. */
 export class A2aHandler implements A2ARequestHandler {
   /** An error outside the protocol, answered with its own status as on every route. */
@@ -85,14 +79,14 @@ export class A2aHandler implements A2ARequestHandler {
   sendMessage(params: SendMessageRequest): Promise<Task> {
     return this.#guarded(async () => {
       const { services, signal } = this.#request;
-      const { task } = await this.#begin(params);
+      const task = await this.#begin(params);
       if (params.configuration?.returnImmediately === true) return await this.#taskFor(task);
       return await this.#taskFor({ ...task, last: await services.runs.wait(task.last.run_id, signal) });
     });
   }
 
   async *sendMessageStream(params: SendMessageRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const { task } = await this.#guarded(() => this.#begin(params));
+    const task = await this.#guarded(() => this.#begin(params));
     yield* this.#follow(task, -1);
   }
 
@@ -158,13 +152,23 @@ export class A2aHandler implements A2ARequestHandler {
   }
 
   /** Starts the run for a message: in a new context, in an existing one, or as the answer to a waiting task. */
-  async #begin({ message, configuration }: SendMessageRequest): Promise<StartedRun> {
-    const { services, context, assistant } = this.#request;
+  async #begin({ message, configuration }: SendMessageRequest): Promise<TaskOfRuns> {
+    const { context, assistant } = this.#request;
     if (configuration?.taskPushNotificationConfig !== undefined) throw new PushNotificationNotSupportedError();
     const content = readMessage(message);
     const submission = submissionOf(context, { assistant: assistant.assistant_id, message });
     const named = content.taskId === "" ? undefined : await this.#find(content.taskId);
-    const session = await this.#sessionFor(content, named, submission);
+    const start = (session: Session): Promise<TaskOfRuns> => this.#startIn(session, content, named, submission);
+    return await this.#inSessionOf(content, named, submission, start);
+  }
+
+  async #startIn(
+    session: Session,
+    content: ClientMessage,
+    named: TaskOfRuns | undefined,
+    submission: ReturnType<typeof submissionOf>,
+  ): Promise<TaskOfRuns> {
+    const { services, context, assistant } = this.#request;
     const key = keyDigestOf(submission);
     const known = await runOfKey(services, session, "a2a_key", key);
     const waiting = known === undefined ? await this.#waitingFor(session, content, named) : undefined;
@@ -180,20 +184,20 @@ export class A2aHandler implements A2ARequestHandler {
       multitask_strategy: "enqueue",
     });
     const run = await admitRun(services, session, body, { ...arrivalOf(context), submission });
-    return { session, task: { id: task?.id ?? run.run_id, last: run } };
+    return { id: task?.id ?? run.run_id, last: run };
   }
 
-  async #sessionFor(
+  /** Works in the session that a message is for: that of its task, that of its context, or a new one. */
+  async #inSessionOf<Result>(
     message: ClientMessage,
     named: TaskOfRuns | undefined,
     submission: ReturnType<typeof submissionOf>,
-  ): Promise<Session> {
-    const { storage, owner } = this.#request.services;
+    work: (session: Session) => Promise<Result>,
+  ): Promise<Result> {
+    const { services } = this.#request;
     const known = named?.last.session_id;
     if (message.contextId === "" && known === undefined) {
-      return await createSession(storage, {
-        ...(submission && { session_id: sessionIdOf(submission, owner), if_exists: "do_nothing" }),
-      });
+      return await inSession(services, { session_id: submission && sessionIdOf(submission, services.owner) }, work);
     }
     const id = Id.safeParse(message.contextId === "" ? known : message.contextId).data;
     if (id === undefined) {
@@ -201,9 +205,9 @@ export class A2aHandler implements A2ARequestHandler {
         "contextId is a UUID: leave it out for a new context, and send what the task says.",
       );
     }
-    if (known === undefined) return await createSession(storage, { session_id: id, if_exists: "do_nothing" });
+    if (known === undefined) return await inSession(services, { session_id: id }, work);
     if (known !== id) throw new RequestMalformedError(`The task ${message.taskId} belongs to another context.`);
-    return await requireSession(storage, id);
+    return await work(await requireSession(services.storage, id));
   }
 
   /** The answer that a message contains, and its task; `undefined` if it starts a new task. */

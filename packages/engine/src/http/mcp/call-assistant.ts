@@ -2,8 +2,8 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
 import { readQuestion, type Question } from "../../sessions/questions/questions.ts";
-import { createSession, readValues, requireSession } from "../../sessions/sessions.ts";
-import type { Approval, Assistant, JsonObject, Run } from "../../storage/records.ts";
+import { inSession, readValues, requireSession } from "../../sessions/sessions.ts";
+import type { Approval, Assistant, JsonObject, Run, Session } from "../../storage/records.ts";
 import type { HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
 import type { Language } from "../../language.ts";
@@ -49,10 +49,11 @@ export async function callAssistant(
     throw new AppError("missing_parameter", "resume answers what waits in a conversation: thread_id is missing.");
   }
   const { storage } = services;
-  const session = await (thread_id === undefined ? createSession(storage, {}) : requireSession(storage, thread_id));
+  let sessionId = thread_id;
   let wanted: JsonObject = resume === undefined ? { input } : { command: { resume } };
   for (;;) {
-    const run = await runOnce(services, await requireSession(storage, session.session_id), assistant, wanted, caller);
+    const run = await runOnce(services, sessionId, assistant, wanted, caller);
+    sessionId = run.session_id;
     const waiting = await storage.approvals.pending(run.session_id);
     // A run that ends with a question has done what it could.
     if (run.status !== "success" || waiting.length === 0) return await resultOf(services, run, caller.language);
@@ -62,16 +63,21 @@ export async function callAssistant(
   }
 }
 
+/** Runs the assistant in the session with this id, or in a new one. */
 async function runOnce(
   services: HttpServices,
-  session: Awaited<ReturnType<typeof requireSession>>,
+  sessionId: string | undefined,
   { assistant_id }: Assistant,
   wanted: JsonObject,
   { headers, requestId, signal, progress }: Caller,
 ): Promise<Run> {
   signal.throwIfAborted();
   const body = RunBody.parse({ assistant_id, ...wanted, stream_mode: ["updates"], multitask_strategy: "enqueue" });
-  const run = await admitRun(services, session, body, { headers, requestId, submission: undefined });
+  const admit = (session: Session): Promise<Run> =>
+    admitRun(services, session, body, { headers, requestId, submission: undefined });
+  const run = await (sessionId === undefined
+    ? inSession(services, {}, admit)
+    : admit(await requireSession(services.storage, sessionId)));
   const stop = (): void => {
     services.runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
       services.logger.error({ err: error, run_id: run.run_id }, "mcp_cancel_failed");

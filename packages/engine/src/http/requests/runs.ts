@@ -85,8 +85,8 @@ export function arrivalOf(context: HttpContext): { headers: Record<string, strin
 
 /**
  * Admits a run; a repeated `Idempotency-Key` returns the same run. 422 if the session is busy and the strategy is
- * `reject`, and for a key reused with another request. The run's configuration becomes the session's. A session created
- * for a run that cannot start is deleted again.
+ * `reject`, and for a key reused with another request. The run's configuration becomes the session's. For a session that
+ * the request creates, call it within `inSession`.
  */
 export async function admitRun(
   services: HttpServices,
@@ -95,26 +95,20 @@ export async function admitRun(
   { headers, requestId, temporary = false, ...arrival }: Arrival,
 ): Promise<Run> {
   const { storage, runs, config } = services;
-  let run: Run;
-  try {
-    if (body.command?.resume !== undefined) {
-      // Expire overdue questions first, so that a late answer is refused.
-      await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
-    }
-    if (body.webhook) checkWebhook(body.webhook, config.webhooks);
-    const { body: checked, found } = await checkedBody(services, body);
-    const request = toRunRequest(checked, session, headers, temporary);
-    const { traceparent } = headers;
-    const isTraced = traceparent !== undefined && readTraceparent(traceparent) !== undefined;
-    // The run's log lines and trace carry the request's id.
-    const traced = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
-    run = await runs.start(session, { ...request, request: traced, ...arrival, found }).catch((error: unknown) => {
-      throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
-    });
-  } catch (error) {
-    await services.newSessions.discard(session);
-    throw error;
+  if (body.command?.resume !== undefined) {
+    // Expire overdue questions first, so that a late answer is refused.
+    await expireSession({ storage, runs, timeoutHours: config.approvalTimeoutHours }, session);
   }
+  if (body.webhook) checkWebhook(body.webhook, config.webhooks);
+  const { body: checked, found } = await checkedBody(services, body);
+  const request = toRunRequest(checked, session, headers, temporary);
+  const { traceparent } = headers;
+  const isTraced = traceparent !== undefined && readTraceparent(traceparent) !== undefined;
+  // The run's log lines and trace carry the request's id.
+  const traced = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
+  const run = await runs.start(session, { ...request, request: traced, ...arrival, found }).catch((error: unknown) => {
+    throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
+  });
   if (body.config && !temporary) await keepConfig(services, session, body.config);
   return run;
 }

@@ -2,7 +2,7 @@ import { findAssistant } from "../../../graphs/load.ts";
 import { readDecision } from "../../../sessions/questions/read-decision.ts";
 import { readQuestion, resumeValue } from "../../../sessions/questions/questions.ts";
 import { readMessages } from "../../../sessions/messages/conversation.ts";
-import { createSession } from "../../../sessions/sessions.ts";
+import { inSession } from "../../../sessions/sessions.ts";
 import type { Approval, Assistant, JsonObject, Run, Session } from "../../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
@@ -92,42 +92,38 @@ export async function beginTurn(
   const assistant = await requireModel(services, request.model);
   const submission = submissionOf(context, body);
   const key = keyDigestOf(submission);
-  const named = request.thread === undefined ? undefined : await namedSession(services, request.thread);
-  const waiting = named ?? (await waitingSession(services, request, key));
-  const session =
-    waiting ??
-    (await createSession(services.storage, {
-      ...(submission && { session_id: sessionIdOf(submission, services.owner), if_exists: "do_nothing" }),
-      metadata: markOf(key),
-    }));
-  const known = await runOfKey(services, session, "openai_key", key);
-  const runInput =
-    known === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
-  const run = await admitRun(
-    services,
-    session,
-    RunBody.parse({
+  const start = async (session: Session): Promise<Run> => {
+    const known = await runOfKey(services, session, "openai_key", key);
+    const runInput =
+      known === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
+    const run = RunBody.parse({
       assistant_id: assistant.assistant_id,
       ...runInput,
       metadata: { ...request.metadata, ...(key !== undefined && { openai_key: key }) },
       // Updates contain whole messages and interrupts.
       stream_mode: ["messages-tuple", "updates", "custom"],
       multitask_strategy: "enqueue",
-    }),
-    { ...arrivalOf(context), submission, temporary: false },
-  );
+    });
+    return await admitRun(services, session, run, { ...arrivalOf(context), submission, temporary: false });
+  };
+  const { thread } = request;
+  const isNamed = thread !== undefined;
+  const waiting = isNamed ? undefined : await waitingSession(services, request, key);
+  const wanted = isNamed
+    ? { session_id: sessionIdOfName(services, thread) }
+    : { session_id: submission && sessionIdOf(submission, services.owner), metadata: markOf(key) };
+  const run = waiting === undefined ? await inSession(services, wanted, start) : await start(waiting);
   if (submission === undefined) forbidRetries(context);
-  if (waiting === undefined && !request.isKept) {
-    await services.storage.ttls.set(session.session_id, { minutes: unnamedMinutes, strategy: "delete" });
+  if (!isNamed && waiting === undefined && !request.isKept) {
+    await services.storage.ttls.set(run.session_id, { minutes: unnamedMinutes, strategy: "delete" });
   }
   await setPositionHeader(services, context, run);
-  return { run, unnamed: named === undefined && request.isWhole ? request.messages : undefined };
+  return { run, unnamed: !isNamed && request.isWhole ? request.messages : undefined };
 }
 
-/** The thread of a given name, created on first use; a UUID is its id. */
-async function namedSession({ storage, owner }: HttpServices, name: string): Promise<Session> {
-  const id = Id.safeParse(name).data ?? sessionIdOf({ key: `thread:${name}`, hash: "" }, owner);
-  return createSession(storage, { session_id: id, if_exists: "do_nothing" });
+/** The id of the thread of a given name; a UUID is its id. */
+function sessionIdOfName({ owner }: HttpServices, name: string): string {
+  return Id.safeParse(name).data ?? sessionIdOf({ key: `thread:${name}`, hash: "" }, owner);
 }
 
 /** An entry in the metadata of a thread by which a repeated request finds it; of two keys neither loses its own. */

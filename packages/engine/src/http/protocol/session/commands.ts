@@ -144,7 +144,7 @@ async function startRun(
   source: CommandSource,
   { assistant_id, input, multitaskStrategy, multitask_strategy, ...options }: z.output<typeof RunStart>,
 ): Promise<CommandOutcome> {
-  const run = await inSession(services, source.threadId, (session) => {
+  const run = await inSession(services, { session_id: source.threadId }, (session) => {
     const isAsking = session.status === "interrupted" && openQuestions(session).length > 0;
     const isAnswer = input !== undefined && input !== null && isAsking;
     return admit(services, source, session, {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { createSession, deleteSession, isDone, runsToCancel } from "../../../sessions/sessions.ts";
+import { deleteSession, inSession, isDone, runsToCancel } from "../../../sessions/sessions.ts";
 import type { Run } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import {
@@ -170,16 +170,10 @@ function followingRoute(routes: HttpApp): void {
 
 /** Starts a run on its own session; `place` distinguishes those of one batch, which share a key. */
 async function startAlone(services: HttpServices, context: HttpContext, body: RunBody, place = ""): Promise<Run> {
-  const { storage, owner } = services;
   const stays = body.on_completion === "keep" || body.on_completion === "continue";
   const submission = submissionOf(context, body);
-  const session = await createSession(storage, {
-    ...(submission && {
-      session_id: sessionIdOf({ ...submission, key: `${submission.key}${place}` }, owner),
-      if_exists: "do_nothing",
-    }),
-  });
-  return await startRun(services, context, session, body, !stays);
+  const session_id = submission && sessionIdOf({ ...submission, key: `${submission.key}${place}` }, services.owner);
+  return await inSession(services, { session_id }, (session) => startRun(services, context, session, body, !stays));
 }
 
 /** Starts all of them or none: after a refusal the client sends all again. */

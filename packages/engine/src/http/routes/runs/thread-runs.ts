@@ -228,7 +228,7 @@ function joiningRoutes(routes: HttpApp): void {
 /** Starts a run on a thread; a missing one is 404, or is created if the body says so. */
 async function startOn(services: HttpServices, context: HttpContext, sessionId: string, body: RunBody): Promise<Run> {
   return body.if_not_exists === "create"
-    ? await inSession(services, sessionId, (session) => startRun(services, context, session, body))
+    ? await inSession(services, { session_id: sessionId }, (session) => startRun(services, context, session, body))
     : await startRun(services, context, await requireSession(services.storage, sessionId), body);
 }
 
