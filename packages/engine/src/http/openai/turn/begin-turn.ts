@@ -92,7 +92,13 @@ export async function beginTurn(
   const assistant = await requireModel(services, request.model);
   const submission = submissionOf(context, body);
   const key = keyDigestOf(submission);
+  const { thread } = request;
+  const isNamed = thread !== undefined;
   const start = async (session: Session): Promise<Run> => {
+    if (!isNamed && !request.isKept && services.newSessions.has(session)) {
+      // Before the run: what fails afterwards would hide it from its client.
+      await services.newSessions.setTtl(session, { minutes: unnamedMinutes, strategy: "delete" });
+    }
     const known = await runOfKey(services, session, "openai_key", key);
     const runInput =
       known === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
@@ -106,17 +112,12 @@ export async function beginTurn(
     });
     return await admitRun(services, session, run, { ...arrivalOf(context), submission, temporary: false });
   };
-  const { thread } = request;
-  const isNamed = thread !== undefined;
   const waiting = isNamed ? undefined : await waitingSession(services, request, key);
   const wanted = isNamed
     ? { session_id: sessionIdOfName(services, thread) }
     : { session_id: submission && sessionIdOf(submission, services.owner), metadata: markOf(key) };
   const run = waiting === undefined ? await inSession(services, wanted, start) : await start(waiting);
   if (submission === undefined) forbidRetries(context);
-  if (!isNamed && waiting === undefined && !request.isKept) {
-    await services.storage.ttls.set(run.session_id, { minutes: unnamedMinutes, strategy: "delete" });
-  }
   await setPositionHeader(services, context, run);
   return { run, unnamed: !isNamed && request.isWhole ? request.messages : undefined };
 }
@@ -229,7 +230,7 @@ function ownContext({ messages, tools, choices }: TurnRequest): JsonObject {
 
 /** Notes on an unnamed thread after which answer it waits, so that the client's next request finds it. */
 export async function noteWaiting(
-  { storage }: Pick<HttpServices, "storage">,
+  { storage, logger }: Pick<HttpServices, "storage" | "logger">,
   { run, unnamed }: StartedTurn,
   events: readonly TurnEvent[],
 ): Promise<void> {
@@ -237,5 +238,8 @@ export async function noteWaiting(
   if (unnamed === undefined || last === undefined || !("end" in last)) return;
   if (last.end.questions.length + last.end.calls.length === 0) return;
   const openai_waits = digestOf([...unnamed, toHistory(events)]);
-  await storage.sessions.update(run.session_id, { metadata: { openai_waits } });
+  // The turn is over: its client must get the answer, also a caller whose rules forbid the note.
+  await storage.sessions.update(run.session_id, { metadata: { openai_waits } }).catch((error: unknown) => {
+    logger.warn({ err: error, session_id: run.session_id }, "openai_waits_not_kept");
+  });
 }
