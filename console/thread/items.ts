@@ -145,3 +145,8 @@ export const emptyThread: ThreadState = {
   agents: new Map(),
   usage: 0,
 };
+
+/** Whether an item shows a call. */
+export function hasCall(item: Item | undefined, callId: string): boolean {
+  return item?.kind === "assistant" && item.blocks.some((block) => block.kind === "call" && block.callId === callId);
+}

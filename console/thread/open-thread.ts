@@ -1,14 +1,12 @@
-import * as z from "zod/mini";
 import { approvalsOf } from "../api/approvals.ts";
 import { ApiError, request } from "../api/client.ts";
 import { followThread, type ConnectionState } from "../api/live/events.ts";
 import type { FeedEvent } from "../api/live/feed.ts";
-import { stopThread } from "../api/runs/runs.ts";
-import { Activity, Message, MessagePage, OperationPage, Run, type Approval, type Operation } from "../api/shapes.ts";
+import { Activity, Message, MessagePage, OperationPage, type Approval, type Operation } from "../api/shapes.ts";
 import { isTurn, pastOf, readEvent, type ThreadEvent } from "./events.ts";
 import { withPage } from "./from-messages.ts";
-import { queuedOf } from "./queued.ts";
-import { emptyThread, type Item, type ThreadState, type UserItem } from "./items.ts";
+import { stopFirst, waitingIn } from "./queued.ts";
+import { emptyThread, hasCall, type Item, type ThreadState, type UserItem } from "./items.ts";
 import { reduceAll, withItem } from "./reduce.ts";
 
 /** Messages of a page. */
@@ -61,8 +59,9 @@ export class OpenThread {
   #syncing: Promise<void> | undefined;
   #syncAgain = false;
   /** Runs that are being asked for, and how many were. */
-  #asking = 0;
+  readonly #asking = new Set<Promise<unknown>>();
   #asked = 0;
+  readonly #takers = new Set<(item: UserItem) => void>();
 
   constructor(id: string) {
     this.id = id;
@@ -114,7 +113,7 @@ export class OpenThread {
   async #ask(): Promise<void> {
     const { signal } = this.#closing;
     let { ended } = this.#snapshot.thread;
-    const asked = this.#asking > 0 ? undefined : this.#asked;
+    const asked = this.#asking.size > 0 ? undefined : this.#asked;
     try {
       const [page, activity, approvals, operations] = await Promise.all([
         request(`/threads/${this.id}/messages?limit=${pageSize}`, MessagePage, { signal }),
@@ -122,7 +121,7 @@ export class OpenThread {
         approvalsOf(this.id, signal),
         request(`/threads/${this.id}/operations?limit=100`, OperationPage, { signal }),
       ]);
-      const queue = activity.queue_length > 0 ? await this.#queue(signal) : [];
+      const queue = activity.queue_length > 0 ? await waitingIn(this.id, signal) : [];
       const before = this.#snapshot.isLoading ? page.before : this.#snapshot.before;
       // A page that is new learns from what stands there which runs are over.
       if (this.#snapshot.isLoading && !activity.is_loading && approvals.length === 0) {
@@ -137,7 +136,7 @@ export class OpenThread {
         isWhole: page.before === null,
       });
       const usage = thread.usage === 0 || !activity.is_loading ? activity.usage_ratio : thread.usage;
-      const isEarly = asked !== this.#asked || this.#asking > 0;
+      const isEarly = asked !== this.#asked || this.#asking.size > 0;
       this.#set({
         thread: { ...thread, usage, isBusy: activity.is_loading || (isEarly && thread.isBusy) },
         activity,
@@ -158,19 +157,12 @@ export class OpenThread {
     }
   }
 
-  /** What was said while a run works, in the order in which it will be answered. */
-  async #queue(signal: AbortSignal): Promise<UserItem[]> {
-    const runs = await request(`/threads/${this.id}/runs?status=pending&limit=100`, z.array(Run), { signal });
-    return runs.toSorted((one, other) => one.created_at.localeCompare(other.created_at)).map(queuedOf);
-  }
-
   /** Loads the messages before those that are known. */
   async loadOlder(limit = pageSize): Promise<void> {
     const { before } = this.#snapshot;
     if (before === null) return;
-    const { signal } = this.#closing;
     const path = `/threads/${this.id}/messages?limit=${limit}&before=${encodeURIComponent(before)}`;
-    const page = await request(path, MessagePage, { signal });
+    const page = await request(path, MessagePage, { signal: this.#closing.signal });
     if (this.#snapshot.before !== before) return;
     const thread = withPage(this.#snapshot.thread, {
       messages: page.messages,
@@ -222,24 +214,36 @@ export class OpenThread {
   /** Says that a run is asked for, before its events come; what was read of the server meanwhile may be older than it. */
   async expectRun<Answer>(asks: Promise<Answer>): Promise<Answer> {
     this.#set({ thread: { ...this.#snapshot.thread, isBusy: true } });
-    this.#asking += 1;
+    this.#asking.add(asks);
     try {
       return await asks;
     } finally {
-      this.#asking -= 1;
+      this.#asking.delete(asks);
       this.#asked += 1;
     }
   }
 
-  /** Stops what works in the thread. Where that does not arrive, it can be asked for again. */
-  async stop(): Promise<void> {
+  /** Stops what works, else the first run that waits; see `stopFirst`. Where that does not arrive, it can be asked for again. */
+  async stop(only?: "running"): Promise<void> {
     this.#set({ isStopping: true });
     try {
-      await stopThread(this.id);
+      // The server does not know yet what is being asked of it.
+      await Promise.allSettled(this.#asking);
+      for (const item of await stopFirst(this.id, only, this.#closing.signal)) {
+        this.forget(item.id);
+        for (const take of this.#takers) take(item);
+      }
     } catch (error) {
       this.#set({ isStopping: false });
       throw error;
     }
+    await this.sync();
+  }
+
+  /** Calls back with each message that a stop takes out of the queue; the result ends it. */
+  onTakenOut(listener: (item: UserItem) => void): () => void {
+    this.#takers.add(listener);
+    return () => this.#takers.delete(listener);
   }
 
   /** Takes an item away that never was on the server. */
@@ -288,10 +292,6 @@ export class OpenThread {
     this.#snapshot = { ...this.#snapshot, ...changes };
     for (const listener of this.#listeners) listener();
   }
-}
-
-function hasCall(item: Item | undefined, callId: string): boolean {
-  return item?.kind === "assistant" && item.blocks.some((block) => block.kind === "call" && block.callId === callId);
 }
 
 /** Whether a failure says that the thread is not there. */

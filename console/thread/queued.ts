@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
-import type { Run } from "../api/shapes.ts";
+import { ApiError, request } from "../api/client.ts";
+import { stopThread, takeOut } from "../api/runs/runs.ts";
+import { Run } from "../api/shapes.ts";
 import type { UserItem } from "./items.ts";
 
 const Attached = z.object({ attachments: z._default(z.array(z.object({ path: z.string() })), []) });
@@ -24,4 +26,31 @@ export function queuedOf(run: Run): UserItem {
     state: "queued",
     runId: run.run_id,
   };
+}
+
+/** What was said while a run works, in the order in which it will be answered. */
+export async function waitingIn(threadId: string, signal: AbortSignal): Promise<UserItem[]> {
+  const runs = await request(`/threads/${threadId}/runs?status=pending&limit=100`, z.array(Run), { signal });
+  return runs.toSorted((one, other) => one.created_at.localeCompare(other.created_at)).map(queuedOf);
+}
+
+/** Stops what works in a thread. Where nothing does, the first run that waits is taken out: what was to be said is returned. */
+export async function stopFirst(
+  threadId: string,
+  only: "running" | undefined,
+  signal: AbortSignal,
+): Promise<UserItem[]> {
+  if ((await stopThread(threadId)) || only === "running") return [];
+  const [first] = await waitingIn(threadId, signal);
+  try {
+    if (first?.runId !== undefined) {
+      await takeOut(threadId, first.runId);
+      return [first];
+    }
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 409)) throw error;
+  }
+  // It has begun in between.
+  await stopThread(threadId);
+  return [];
 }

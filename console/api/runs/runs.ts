@@ -46,17 +46,18 @@ export async function startRun(
   return answer.result?.run_id;
 }
 
-/** Stops whatever works in the thread; also a run that this page did not start. */
-export async function stopThread(threadId: string): Promise<void> {
+/** Stops whatever works in the thread, also a run that this page did not start; false: nothing works. */
+export async function stopThread(threadId: string): Promise<boolean> {
   const runs = await request(`/threads/${threadId}/runs?status=running&limit=10`, z.array(Run));
   await Promise.all(
     runs.map(({ run_id }) => perform(`/threads/${threadId}/runs/${run_id}/cancel`, { method: "POST" })),
   );
+  return runs.length > 0;
 }
 
-/** Takes a run out of the queue. */
-export function cancelRun(threadId: string, runId: string): Promise<void> {
-  return perform(`/threads/${threadId}/runs/${runId}/cancel`, { method: "POST" });
+/** Takes a run out of the queue; one that has begun is refused with 409, and goes on. */
+export function takeOut(threadId: string, runId: string): Promise<void> {
+  return perform(`/threads/${threadId}/runs/${runId}/cancel?status=pending`, { method: "POST" });
 }
 
 /** Goes on with, or gives anew, a reply that a stop cut off. */

@@ -1,7 +1,7 @@
 import ArrowUp from "icon:arrow-up";
 import Paperclip from "icon:paperclip";
 import Square from "icon:square";
-import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useEffectEvent, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 import { keepDraft, readDraft } from "../../../app/kept/drafts.ts";
 import { isComposing } from "../../../app/keys.ts";
@@ -15,6 +15,7 @@ import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
 import { useSlash } from "./slash.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
+import type { UserItem } from "../../../thread/items.ts";
 
 /** The field to say something in a thread. While a run works, what is said waits for its end. */
 export function Composer({ threadId }: { threadId: string }) {
@@ -30,10 +31,18 @@ export function Composer({ threadId }: { threadId: string }) {
   const field = useGrowing(text);
   const choices = useChoices(threadId);
   const slash = useSlash(text, setText);
-  const deliver = useDelivery(threadId, ({ said }) => {
-    setText((now) => (now === "" ? said.text : `${said.text}\n${now}`));
-    setPaths(said.attachments);
-  });
+  const takeBack = (words: string, attached: readonly string[]) => {
+    setText((now) => (now === "" ? words : `${words}\n${now}`));
+    setPaths((now) => [...new Set([...now, ...attached])]);
+  };
+  const takeItem = ({ text: words, attachments }: UserItem) =>
+    takeBack(
+      words,
+      attachments.map(({ name }) => name),
+    );
+  const onTakenOut = useEffectEvent(takeItem);
+  useEffect(() => thread.onTakenOut((item) => onTakenOut(item)), [thread]);
+  const deliver = useDelivery(threadId, ({ said }) => takeBack(said.text, said.attachments));
   const send = async () => {
     const words = text.trim();
     if ((words === "" && paths.length === 0) || !choices.takesMessages || uploads.count > 0) return;
@@ -62,13 +71,7 @@ export function Composer({ threadId }: { threadId: string }) {
         void send();
       }}
     >
-      <Queue
-        threadId={threadId}
-        onEdit={({ text: words, attachments }) => {
-          setText((now) => (now === "" ? words : `${now}\n${words}`));
-          setPaths([...new Set([...paths, ...attachments.map(({ name }) => name)])]);
-        }}
-      />
+      <Queue threadId={threadId} onEdit={takeItem} />
       {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
       {slash.list}

@@ -5,7 +5,7 @@ import Zap from "icon:zap";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { forgetUnsent, keepUnsent, sendMessage, unsentOf, type Unsent } from "../../../app/kept/outbox.ts";
-import { cancelRun } from "../../../api/runs/runs.ts";
+import { takeOut } from "../../../api/runs/runs.ts";
 import { visible } from "../../../markdown/links.ts";
 import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
@@ -21,7 +21,7 @@ export function Queue({ threadId, onEdit }: { threadId: string; onEdit: (item: U
   const [isMoving, setMoving] = useState(false);
   if (queue.length === 0) return null;
   const remove = async ({ runId }: UserItem) => {
-    if (runId !== undefined) await cancelRun(threadId, runId).catch(notifyError);
+    if (runId !== undefined) await takeOut(threadId, runId).catch(notifyError);
     await thread.sync();
   };
   const moveUp = async (index: number) => {
@@ -41,7 +41,7 @@ export function Queue({ threadId, onEdit }: { threadId: string; onEdit: (item: U
               <Attachments paths={item.attachments.map(({ name }) => name)} />
             </span>
             {index === 0 && (
-              <IconButton label={t("chat.sendNow")} onClick={() => void thread.stop().catch(notifyError)}>
+              <IconButton label={t("chat.sendNow")} onClick={() => void thread.stop("running").catch(notifyError)}>
                 <Zap size={15} />
               </IconButton>
             )}
@@ -77,7 +77,7 @@ async function answerEarlier(threadId: string, queue: readonly UserItem[], index
   // The last one first: none of them begins while the others are taken out.
   for (const { runId, unsent } of again.toReversed()) {
     try {
-      await cancelRun(threadId, runId);
+      await takeOut(threadId, runId);
     } catch (error) {
       forgetUnsent(threadId, unsent.said.id);
       notifyError(error);
