@@ -8,9 +8,14 @@ const Unsent = z.object({ said: Said, assistant: z.string(), context: z.record(z
 export type Unsent = z.infer<typeof Unsent>;
 
 const prefix = "millrace.unsent.";
-/** Without an answer, or with one of a proxy that got none, it is not known whether the server has it. */
+/** Without an answer, or with one of a proxy that got none, it is not known what the server has done. */
 const unknown = new Set([0, 502, 504]);
 const underWay = new Set<string>();
+
+/** Whether a failure leaves open what the server has done. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ApiError && unknown.has(error.status);
+}
 
 /** The messages of a thread that were sent without an answer, oldest first. They survive a reload. */
 export function unsentOf(threadId: string): readonly Unsent[] {
@@ -47,7 +52,7 @@ export async function sendMessage(threadId: string, unsent: Unsent): Promise<"se
   try {
     await startRun(threadId, assistant, said, context);
   } catch (error) {
-    if (error instanceof ApiError && unknown.has(error.status)) return "unanswered";
+    if (isUnanswered(error)) return "unanswered";
     forgetUnsent(threadId, said.id);
     throw error;
   } finally {

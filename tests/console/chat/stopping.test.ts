@@ -88,4 +88,72 @@ describe.skipIf(chromiumPath === undefined)("messages that wait", () => {
       "You said: to be said later",
     ]);
   });
+
+  /** Lets a run work, and two messages wait behind it. */
+  const queueTwo = async (): Promise<string> => {
+    tab = await stage.open();
+    const thread = await begin(tab, "wait first");
+    for (const [at, text] of ["wait second", "wait third"].entries()) {
+      await say(tab, text);
+      await expect.poll(() => tab.page.locator(".queue li").count()).toBe(at + 1);
+    }
+    return thread;
+  };
+  /** The first run ends, and the next one works, right before the page's cancel of the next one reaches the server. */
+  const beginBeforeCancel = async (thread: string): Promise<string> => {
+    const runs = await stage.server.client.runs.list(thread);
+    const next = runs.at(-2)?.run_id ?? "";
+    await tab.page.route(`**/runs/${next}/cancel*`, async (route) => {
+      held.resolve();
+      held = Promise.withResolvers();
+      await expect.poll(async () => (await stage.server.client.runs.get(thread, next)).status).not.toBe("pending");
+      await route.continue();
+    });
+    return next;
+  };
+
+  it("a message that is moved up comes back into the field where the server refuses it then", async () => {
+    await queueTwo();
+    const { page } = tab;
+    const field = page.locator(".composer-field");
+    await page.route(
+      "**/commands",
+      async (route) => {
+        // Others fill the queue between the cancel and the new run.
+        const input = { messages: [{ role: "user", content: "by others" }] };
+        for (let count = 0; count < 3; count += 1) {
+          const { thread_id } = await stage.server.client.threads.create();
+          await stage.server.client.runs.create(thread_id, "agent", { input });
+        }
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    await page.getByRole("button", { name: "Move up" }).click();
+    await expect
+      .poll(async () => (await field.inputValue()).split("\n").toSorted())
+      .toEqual(["wait second", "wait third"]);
+    await page.locator(".toast-error").first().waitFor();
+    expect(await page.evaluate("Object.keys(localStorage).filter((key) => key.includes('unsent'))")).toEqual([]);
+  });
+
+  it.each(["Move up", "Edit this message"])(
+    "a message that begins right before is not stopped, and said once: %s",
+    async (name) => {
+      const thread = await queueTwo();
+      const { page } = tab;
+      const next = await beginBeforeCancel(thread);
+      const answered = page.waitForResponse((response) => response.url().includes(`/runs/${next}/cancel`));
+      const row = page.locator(".queue li").nth(name === "Move up" ? 1 : 0);
+      await row.getByRole("button", { name }).click();
+      const refusal = await answered;
+      held.resolve();
+      await sees(tab, "You said: wait third");
+      await rests(tab);
+      const texts = ["wait first", "wait second", "wait third"];
+      expect(await storedTexts(stage, thread)).toEqual(texts.flatMap((text) => [text, `You said: ${text}`]));
+      expect(await page.locator(".composer-field").inputValue()).toBe("");
+      expect(refusal.status()).toBe(409);
+    },
+  );
 });

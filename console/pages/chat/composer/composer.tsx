@@ -71,7 +71,7 @@ export function Composer({ threadId }: { threadId: string }) {
         void send();
       }}
     >
-      <Queue threadId={threadId} onEdit={takeItem} />
+      <Queue threadId={threadId} onEdit={takeItem} deliver={deliver} />
       {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
       {slash.list}
