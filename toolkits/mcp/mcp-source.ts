@@ -21,8 +21,9 @@ export function createMcpSource(
 
 /** Opens the configured MCP servers as a tool source, and for the routes that change them. */
 export function openMcp({ config, workspace, logger, services, addToolSource }: ToolkitServer): OpenedToolkit {
-  const servers = openMcpServers(config, workspace, logger, { onFirstUse: addToolSource });
+  const servers = openMcpServers(config, workspace, logger);
   services.add(mcpKey, servers);
+  addToolSource(servers);
   return { close: () => servers.close() };
 }
 
@@ -34,13 +35,10 @@ export function openMcpServers(
   { mcpFile: file, mcpFileIsDefault }: Pick<Config, "mcpFile" | "mcpFileIsDefault">,
   workspace: string,
   logger: Pick<Logger, "warn" | "error">,
-  {
-    readVariable = environmentVariable,
-    onFirstUse,
-  }: { readVariable?: ReadVariable; onFirstUse?: (source: ToolSource) => void } = {},
+  { readVariable = environmentVariable }: { readVariable?: ReadVariable } = {},
 ): McpServers {
   const checkFile = (): void => refuseInWorkspace(file, workspace);
-  const servers = new McpServers({ file, readVariable, logger, checkFile, onFirstUse });
+  const servers = new McpServers({ file, readVariable, logger, checkFile });
   if (!existsSync(file)) {
     if (mcpFileIsDefault) return servers;
     throw new AppError("config", `The file of MCP servers ${file} is not there.`, {

@@ -57,7 +57,7 @@ it("lists, adds, connects, changes and removes servers, whose tools are there at
     { name: "off", state: "off", is_enabled: false, problem: null },
   ]);
   const put = await send("PUT", "/fake", { body: entry(), owner: admin });
-  expect([put.status, put.answer]).toMatchObject([200, { name: "fake", state: "idle", tools: [] }]);
+  expect([put.status, put.answer]).toMatchObject([200, { name: "fake", state: "connecting", tools: [] }]);
   expect(JSON.parse(await inFile())).toMatchObject({ mcpServers: { fake: entry(), broken: {} } });
   const { answer } = await send("POST", "/fake/reconnect", { owner: admin });
   expect(answer.state).toBe("connected");
@@ -71,7 +71,8 @@ it("lists, adds, connects, changes and removes servers, whose tools are there at
       return false;
     }
   };
-  const pid = Number(/^start (\d+)/u.exec(await readFile(join(folder, "log"), "utf8"))?.[1]);
+  const starts = [...(await readFile(join(folder, "log"), "utf8")).matchAll(/^start (\d+)/gmu)];
+  const pid = Number(starts.at(-1)?.[1]);
   expect(runs(pid)).toBe(true);
   await send("PUT", "/fake", { body: { ...entry(), command: join(folder, "none") }, owner: admin });
   // The one before is ended with that.
@@ -82,13 +83,37 @@ it("lists, adds, connects, changes and removes servers, whose tools are there at
     tools: [],
   });
   const { said } = await send("GET", "/fake/log", { owner: admin });
-  expect(JSON.parse(said)).toMatchObject([{ what: "down", reason: expect.stringContaining("cannot be started") }]);
+  const down = { what: "down", reason: expect.stringContaining("cannot be started") };
+  // Once when it was changed, and once when it was to be connected anew.
+  expect(JSON.parse(said)).toMatchObject([down, down]);
   expect(await toolNames()).not.toContain("fake__echo");
   expect((await send("DELETE", "/fake", { owner: admin })).status).toBe(204);
   expect([await inFile(), (await send("GET", "/fake/log", { owner: admin })).status]).toEqual([
     expect.not.stringContaining(`"fake":`),
     404,
   ]);
+});
+
+it("takes over what a person or another server writes into the file", async () => {
+  const { client } = await serve([], {});
+  const write = (mcpServers: object): Promise<void> =>
+    writeFile(join(folder, "mcp.json"), JSON.stringify({ mcpServers }));
+  const states = async (): Promise<string[]> => {
+    const listed = z.array(z.object({ name: z.string(), state: z.string() }));
+    return listed.parse(JSON.parse((await send("GET", "")).said)).map(({ name, state }) => `${name} ${state}`);
+  };
+  await write({ fake: entry(), broken: {} });
+  await expect.poll(states).toEqual(["broken off", "fake connected"]);
+  await write({ fake: { ...entry(), enabled: false } });
+  expect(await states()).toEqual(["fake off"]);
+  await write({ other: entry() });
+  // Without anybody who looks at the list: by the next run.
+  const { thread_id } = await client.threads.create();
+  await client.runs.wait(thread_id, "agent", { input: { messages: [{ role: "user", content: "Hello" }] } });
+  await expect.poll(async () => await readFile(join(folder, "log"), "utf8")).toMatch(/^start \d+\n[^]*start \d+/u);
+  expect(await states()).toEqual(["other connected"]);
+  await writeFile(join(folder, "mcp.json"), "{");
+  expect(await states()).toEqual(["other connected"]);
 });
 
 it("refuses what cannot be used, a file that is broken, and callers who do not administer", async () => {
