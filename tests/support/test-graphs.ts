@@ -211,6 +211,43 @@ function gate(name: string): PromiseWithResolvers<void> {
   return known;
 }
 
+/** A model that says 2 MB for each gate `<last message>-<number>` that opens, without an end. */
+class Shouter extends BaseChatModel {
+  constructor() {
+    super({});
+  }
+
+  _llmType(): string {
+    return "shouter";
+  }
+
+  async _generate(): Promise<never> {
+    throw new Error("This model only streams.");
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    _options: this["ParsedCallOptions"],
+    manager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    const id = crypto.randomUUID();
+    const text = "x".repeat(20_000);
+    for (let at = 0; ; at += 1) {
+      if (at % 100 === 0) await gate(`${messages.at(-1)?.text}-${at / 100}`).promise;
+      const chunk = new ChatGenerationChunk({ text, message: new AIMessageChunk({ id, content: text }) });
+      await manager?.handleLLMNewToken(text, undefined, undefined, undefined, undefined, { chunk });
+      if (at % 10 === 0) await nextTurn();
+      yield chunk;
+    }
+  }
+}
+
+/** Says as much as the test lets it. */
+export const shouter = new StateGraph(Conversation)
+  .addNode("shout", async (state) => ({ messages: [await new Shouter().invoke(state.messages)] }))
+  .addEdge(START, "shout")
+  .addEdge("shout", END);
+
 const Gated = new StateSchema({ gate: z.string().default(""), passed: z.boolean().default(false) });
 
 /** Emits an event, waits until its gate opens or it is stopped, and emits another one. */

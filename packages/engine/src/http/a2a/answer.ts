@@ -136,8 +136,13 @@ async function streamAnswer(
     mayBeQuiet: true,
     async *open(signal) {
       signal.addEventListener("abort", () => gone.abort(signal.reason), { once: true });
-      for (let event = first; event.done !== true; event = await answer.next()) {
-        yield [{ id: handler.lastEvent, text: JSON.stringify(event.value) }];
+      try {
+        for (let event = first; event.done !== true; event = await answer.next()) {
+          yield [{ id: handler.lastEvent, text: JSON.stringify(event.value) }];
+        }
+      } finally {
+        // A reader that is too slow ends this before the run ends: nothing else would stop following it.
+        await answer.return();
       }
     },
     tail: async function* (signal) {
