@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventsOf, type ReadEvent } from "@millrace/testing/read-events";
+import { pruneThreads } from "../support/requests/both-sdks.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
@@ -44,7 +45,7 @@ test("POST /threads/prune 200: the number of pruned threads, of those that exist
   const kept = await server.send("POST", "/threads/prune", { thread_ids: [one], strategy: "keep_latest" });
   expect(await kept.json()).toEqual({ pruned_count: 1 });
   expect(await server.client.threads.getHistory(one)).toHaveLength(1);
-  expect(await server.client.threads.prune([one, other, missing])).toEqual({ pruned_count: 2 });
+  expect(await pruneThreads(server, [one, other, missing])).toEqual({ pruned_count: 2 });
 });
 
 test("POST /threads/prune 400: no list of ids", async () => {

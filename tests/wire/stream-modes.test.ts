@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { readEvents, type ReadEvent } from "@millrace/testing/read-events";
 import { openGate } from "../support/test-graphs.ts";
-import { packagesOfGraphs, startTestServer, type TestServer } from "../support/test-server.ts";
+import { isSecondSdk, packagesOfGraphs, startTestServer, type TestServer } from "../support/test-server.ts";
 
 describe.each(packagesOfGraphs)("with %s", (packages) => {
   let server: TestServer;
@@ -255,7 +255,8 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       expect(dataOf(deep, "messages/partial")).toHaveLength(10);
     });
 
-    test("can be filtered by path; the root is the empty path", async () => {
+    // SDK 2.0.0 sends no paths.
+    test.skipIf(isSecondSdk)("can be filtered by path; the root is the empty path", async () => {
       const threadId = await newThread();
       const body = { assistant_id: "nested", input: hi, stream_mode: "updates", stream_subgraphs: true };
       const path = `/threads/${threadId}/runs/stream`;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { openGate } from "../support/test-graphs.ts";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { isSecondSdk, startTestServer, type TestServer } from "../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -19,6 +19,7 @@ const send = async (method: string, path: string, body?: unknown): Promise<[numb
 const Thread = z.looseObject({ thread_id: z.string() });
 const Written = z.object({ checkpoint: z.looseObject({ checkpoint_id: z.string() }) });
 const States = z.array(z.looseObject({ values: z.unknown(), checkpoint: Written.shape.checkpoint }));
+// Where a test returns early for SDK 2.0.0, that version does not send the fields that follow.
 const newThread = async (): Promise<string> => (await server.client.threads.create()).thread_id;
 const counted = async (value: number): Promise<string> => {
   const threadId = await newThread();
@@ -178,6 +179,7 @@ describe("POST /threads/search", () => {
     const { checkpoint_id } = (await server.client.threads.getState(first)).checkpoint;
     expect(checkpoint_id).toBeDefined();
     expect(found[0]?.state_updated_at).toEqual((await server.client.threads.getState(first)).created_at);
+    if (isSecondSdk) return;
     const extracted = await server.client.threads.search({
       metadata,
       select: ["thread_id"],
@@ -228,7 +230,8 @@ describe("one thread", () => {
     const response = await server.send("PATCH", `/threads/${threadId}`, { metadata: { a: 1 } }, headers);
     expect([response.status, await response.text()]).toEqual([204, ""]);
     expect(response.headers.get("preference-applied")).toBe("return=minimal");
-    expect(await server.client.threads.update(threadId, { metadata: { b: 2 }, returnMinimal: true })).toBeUndefined();
+    const updated = await server.client.threads.update(threadId, { metadata: { b: 2 }, returnMinimal: true });
+    if (!isSecondSdk) expect(updated).toBeUndefined();
     expect(await server.client.threads.get(threadId)).toMatchObject({ metadata: { a: 1, b: 2 } });
   });
 
@@ -279,6 +282,7 @@ describe("the state of a thread", () => {
       next: [],
       created_at: state.created_at,
     });
+    if (isSecondSdk) return;
     const chosen = await server.client.threads.getState(threadId, undefined, { select: ["values.value"] });
     expect(chosen).toEqual({ values: { value: 2 } });
   });
@@ -302,11 +306,12 @@ describe("the state of a thread", () => {
     const first = (await server.client.threads.getHistory(threadId)).at(-1);
     const id = first?.checkpoint.checkpoint_id ?? "";
     expect(await server.client.threads.getState(threadId, id)).toEqual(first);
-    expect(await server.client.threads.getState(threadId, id, { select: ["next"] })).toEqual({ next: first?.next });
     expect(await send("GET", `/threads/${threadId}/state/${missing}`)).toEqual([
       404,
       `Checkpoint ${missing} not found`,
     ]);
+    if (isSecondSdk) return;
+    expect(await server.client.threads.getState(threadId, id, { select: ["next"] })).toEqual({ next: first?.next });
   });
 
   test("POST /threads/:thread_id/state/checkpoint 200: by a whole checkpoint, also with subgraphs: true", async () => {
@@ -321,6 +326,8 @@ describe("the state of a thread", () => {
     expect(plain.tasks).toMatchObject([{ checkpoint: { thread_id: threadId }, state: null }]);
     const inner = plain.tasks[0]?.checkpoint;
     if (!inner) throw new Error("the task of a subgraph says where its state is");
+    expect(await server.client.threads.getState(threadId, inner)).toMatchObject({ next: ["ask"] });
+    if (isSecondSdk) return;
     expect(await server.client.threads.getState(threadId, inner, { select: ["next"] })).toEqual({ next: ["ask"] });
   });
 
@@ -400,13 +407,14 @@ describe("the history of a thread", () => {
     const before = { configurable: { checkpoint_id: second[1]?.checkpoint.checkpoint_id ?? "" } };
     const [older] = await server.client.threads.getHistory(threadId, { before, limit: 1 });
     expect(older).toEqual(second[2]);
-    const selected = await server.client.threads.getHistory(threadId, { limit: 1, select: ["values.value", "next"] });
-    expect(selected).toEqual([{ values: { value: 6 }, next: [] }]);
     const asked = await newThread();
     await server.client.runs.wait(asked, "nestedAsker", { input: {} });
     const [task] = (await server.client.threads.getState(asked)).tasks;
     const checkpoint_ns = task?.checkpoint?.checkpoint_ns ?? "";
     const inner = await server.client.threads.getHistory(asked, { checkpoint: { checkpoint_ns } });
     expect(inner[0]).toMatchObject({ next: ["ask"], checkpoint: { checkpoint_ns } });
+    if (isSecondSdk) return;
+    const selected = await server.client.threads.getHistory(threadId, { limit: 1, select: ["values.value", "next"] });
+    expect(selected).toEqual([{ values: { value: 6 }, next: [] }]);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import type { Cron } from "@millrace/engine/storage/record-stores";
-import { cronsOf } from "../../support/requests/crons-client.ts";
+import { cronsOf } from "../../support/requests/both-sdks.ts";
 import { openStorageOf, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;

@@ -1,21 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pruneThreads } from "../../../support/requests/both-sdks.ts";
 import { openGate } from "../../../support/test-graphs.ts";
-import { isSecondSdk, startTestServer, type TestServer } from "../../../support/test-server.ts";
+import { startTestServer, type TestServer } from "../../../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
 });
 afterAll(() => server.remove());
-
-/** SDK 2.0.0 has no method for it: the request is the one of 1.15. */
-async function prune(threadIds: string[], options: { strategy?: "delete" | "keep_latest" } = {}): Promise<unknown> {
-  const { threads } = server.client;
-  expect("prune" in threads).toBe(!isSecondSdk);
-  if (!isSecondSdk) return await threads.prune(threadIds, options);
-  const body = { thread_ids: threadIds, strategy: "delete", ...options };
-  return await (await server.send("POST", "/threads/prune", body)).json();
-}
 
 async function counted(times: number): Promise<string> {
   const { thread_id } = await server.client.threads.create();
@@ -28,7 +20,7 @@ async function counted(times: number): Promise<string> {
 test("delete removes the existing threads, and returns their number", async () => {
   const [first, second] = [await counted(1), await counted(1)];
   const unknown = crypto.randomUUID();
-  expect(await prune([first, first, unknown])).toEqual({ pruned_count: 1 });
+  expect(await pruneThreads(server, [first, first, unknown])).toEqual({ pruned_count: 1 });
   await expect(server.client.threads.get(first)).rejects.toMatchObject({ status: 404 });
   expect((await server.client.threads.get(second)).thread_id).toBe(second);
 });
@@ -37,7 +29,7 @@ test("keep_latest keeps the thread and its latest state, without its history", a
   const id = await counted(3);
   const before = await server.client.threads.getState(id);
   expect((await server.client.threads.getHistory(id)).length).toBeGreaterThan(1);
-  expect(await prune([id], { strategy: "keep_latest" })).toEqual({ pruned_count: 1 });
+  expect(await pruneThreads(server, [id], { strategy: "keep_latest" })).toEqual({ pruned_count: 1 });
   const after = await server.client.threads.getState(id);
   expect([after.values, after.checkpoint]).toEqual([before.values, before.checkpoint]);
   expect(await server.client.threads.getHistory(id)).toHaveLength(1);
@@ -47,7 +39,7 @@ test("keep_latest keeps the thread and its latest state, without its history", a
 test("keep_latest skips a thread with an active run", async () => {
   const { thread_id: id } = await server.client.threads.create();
   const run = await server.client.runs.create(id, "gated", { input: { gate: "prune" } });
-  expect(await prune([id], { strategy: "keep_latest" })).toEqual({ pruned_count: 0 });
+  expect(await pruneThreads(server, [id], { strategy: "keep_latest" })).toEqual({ pruned_count: 0 });
   openGate("prune");
   await server.client.runs.join(id, run.run_id);
   expect(await server.client.runs.get(id, run.run_id)).toMatchObject({ status: "success" });

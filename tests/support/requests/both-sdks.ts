@@ -26,6 +26,27 @@ export function cronsOf(server: TestServer): Client["crons"] {
   return crons as unknown as Client["crons"];
 }
 
+/** `threads.prune`, which SDK 2.0.0 does not have: with it, the request of 1.15 is sent. */
+export async function pruneThreads(
+  server: TestServer,
+  threadIds: string[],
+  options: { strategy?: "delete" | "keep_latest" } = {},
+): Promise<unknown> {
+  if (!isSecondSdk) return await server.client.threads.prune(threadIds, options);
+  const body = { thread_ids: threadIds, strategy: "delete", ...options };
+  return await (await server.send("POST", "/threads/prune", body)).json();
+}
+
+/** `runs.cancelMany`, which SDK 2.0.0 does not have: with it, the request of 1.15 is sent. */
+export async function cancelRuns(
+  server: TestServer,
+  query: Parameters<Client["runs"]["cancelMany"]>[0],
+): Promise<void> {
+  if (!isSecondSdk) return await server.client.runs.cancelMany(query);
+  const response = await server.send("POST", "/runs/cancel", snakeCased(query));
+  if (!response.ok) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
+}
+
 function snakeCased(body: object): object {
   const named = ([name, value]: [string, unknown]): [string, unknown] => [
     name.replace(/[A-Z]/gu, (letter) => `_${letter.toLowerCase()}`),
