@@ -44,6 +44,26 @@ export function describeRunSafety(fixture: StorageFixture): void {
     });
   });
 
+  describe("the run of a submission", () => {
+    it("is found among any number of runs, and only for what was sent in its session", async () => {
+      await newSession("s1", "s2");
+      const { runs } = fixture.storage;
+      const submission = { key: "k", hash: "h" };
+      expect(await runs.submitted("s1", submission)).toBeUndefined();
+      const { run } = await runs.admit(runRecord("r1", "s1"), { submission });
+      for (let number = 0; number < 60; number += 1) await runs.admit(runRecord(`later${number}`, "s1"));
+      expect(await runs.submitted("s1", submission)).toEqual(run);
+      await expect(runs.submitted("s1", { key: "k", hash: "other" })).rejects.toMatchObject({ code: "conflict" });
+      for (const [session, key] of [
+        ["s1", "K"],
+        ["s2", "k"],
+        ["unknown", "k"],
+      ] as const) {
+        expect(await runs.submitted(session, { key, hash: "h" })).toBeUndefined();
+      }
+    });
+  });
+
   describe("the queue of all sessions", () => {
     it("refuses runs beyond its limit, and takes runs again when some have begun", async () => {
       await newSession("s1", "s2");

@@ -317,7 +317,8 @@ describe("an assistant over A2A", () => {
   });
 
   it("returns the task of an answer, or of a message that led to a question, again for the same key", async () => {
-    const Answered = z.object({ result: z.object({ id: z.string(), status: z.object({ state: z.string() }) }) });
+    const status = z.object({ state: z.string() });
+    const Answered = z.object({ result: z.object({ id: z.string(), contextId: z.string(), status }) });
     const ask = async (assistant: string, content: string, key: string, taskId?: string) => {
       const message = {
         kind: "message",
@@ -336,6 +337,11 @@ describe("an assistant over A2A", () => {
     expect(await ask("langchain", "How is the weather?", begun)).toEqual(waiting);
     const done = await ask("langchain", "yes", answer, waiting.id);
     expect([done.id, done.status.state]).toEqual([waiting.id, "completed"]);
+    expect(await ask("langchain", "yes", answer, waiting.id)).toEqual(done);
+    const later = { assistant_id: "langchain", input: {}, after_seconds: 3600, multitask_strategy: "enqueue" };
+    for (let count = 0; count < 25; count += 1) {
+      await server.send("POST", `/threads/${done.contextId}/runs`, later, { "x-api-key": keys.ada });
+    }
     expect(await ask("langchain", "yes", answer, waiting.id)).toEqual(done);
   });
 

@@ -184,4 +184,16 @@ describe("/v1/responses", () => {
     expect((await client.responses.create(ask("Hello"), options)).output_text).toBe("Once.");
     expect(model.requests.length - before).toBe(1);
   });
+
+  it("finds its run by its key after the conversation has gone on, which no other key may do from the same place", async () => {
+    model.push({ text: "One." }, { text: "Two." }, { text: "Three." });
+    const under = (key: string) => ({ headers: { "Idempotency-Key": key } });
+    const first = await client.responses.create(ask("Hello"));
+    const next = ask("Good evening", { previous_response_id: first.id });
+    const second = await client.responses.create(next, under("k-1"));
+    const other = client.responses.create(next, under("k-2"));
+    await expect(other).rejects.toMatchObject({ status: 400, code: "previous_response_not_last" });
+    await client.responses.create(ask("Good night", { previous_response_id: second.id }));
+    expect(await client.responses.create(next, under("k-1"))).toEqual(second);
+  });
 });

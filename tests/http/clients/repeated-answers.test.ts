@@ -99,6 +99,19 @@ describe("an answer in an unnamed thread that is repeated with its key", () => {
     expect(model.requests).toHaveLength(2);
   });
 
+  it("finds its run behind any number of later runs of the thread", async () => {
+    model.push(callFor("Oslo"), { text: "Take a coat." });
+    const { history } = await chat([{ role: "user", content: "How is the weather in Oslo?" }]);
+    const first = await chat([...history, result("Oslo")], under("k-1"));
+    const [thread] = await server.client.threads.search();
+    for (let count = 0; count < 25; count += 1) {
+      const later = { input: { messages: [] }, afterSeconds: 3600, multitaskStrategy: "enqueue" as const };
+      await server.client.runs.create(thread?.thread_id ?? "", "agent", later);
+    }
+    expect((await chat([...history, result("Oslo")], under("k-1"))).answer).toEqual(first.answer);
+    expect([model.requests.length, await server.client.threads.count()]).toEqual([2, 1]);
+  });
+
   it("is refused if the body is another one", async () => {
     model.push(callFor("Oslo"), { text: "Take a coat." });
     const { history } = await chat([{ role: "user", content: "How is the weather in Oslo?" }]);

@@ -5,7 +5,7 @@ import type { HttpContext, HttpEnvironment } from "./environment.ts";
 import { answerInvalid } from "./errors.ts";
 import { HTTPException } from "hono/http-exception";
 import { createHash } from "node:crypto";
-import type { RunRequest } from "../runs/admission/draft.ts";
+import type { Submission } from "../storage/storage.ts";
 
 type Validator<Target extends keyof ValidationTargets, Schema extends z.ZodType> = MiddlewareHandler<
   HttpEnvironment,
@@ -163,7 +163,6 @@ export function excessOf(text: string, deepest = maximumDepth): "depth" | "keys"
 }
 
 /** A client's idempotency key and a hash of its request. */
-type Submission = NonNullable<RunRequest["submission"]>;
 
 /** A value with sorted keys, so that equal values have equal texts. */
 function ordered(value: unknown): unknown {

@@ -1,15 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { RunEvent, SessionNotification } from "../run-events.ts";
-import { findAssistant, type Graphs } from "../graphs/load.ts";
+import type { Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Run, RunStatus, Session, Page } from "../storage/records.ts";
-import type { Admission, Storage } from "../storage/storage.ts";
+import type { Admission, Storage, Submission } from "../storage/storage.ts";
 import type { ActiveRun, Stop, StopState } from "./active-run.ts";
 import { cancelBackground, cancelEarlier, cancelQueued, cancelRun, cancelSession, removeRunsOf } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
-import { bindRequest, draftRun, noAssistant, requireOrigin, type RunRequest, stopRefusal } from "./admission/draft.ts";
-import { withBoundAnswer } from "./admission/bound-answer.ts";
-import { requireNextNodes } from "./admission/next-nodes.ts";
+import { type RunRequest, stopRefusal } from "./admission/draft.ts";
+import { prepareRun } from "./admission/prepare.ts";
 import { type CancelOptions, runDefaults, type RunnerDeps, type RunsOptions, type RunStarter } from "./options.ts";
 import { followRun, waitForEnd, type RunSources } from "./follow/follow.ts";
 import { findRunning } from "./follow/live-runs.ts";
@@ -84,14 +83,7 @@ export class Runs {
   }
 
   async #start(session: Session, request: RunRequest): Promise<Run> {
-    const { found: assistant = await findAssistant(this.#storage, this.#graphs, request.assistant) } = request;
-    if (assistant === undefined) throw noAssistant(request.assistant, this.#graphs);
-    const unbound = draftRun(session, await bindRequest(session, request, this.#storage.runs), assistant, this.#graphs);
-    const { checkpointer } = this.#storage;
-    const origin = await requireOrigin(unbound, checkpointer);
-    const draft = unbound.kwargs.command ? await withBoundAnswer(unbound, session, origin, checkpointer) : unbound;
-    if ((draft.kwargs.input ?? null) === null)
-      await requireNextNodes(draft, this.#graphs.fixed(draft.graph_id), origin, checkpointer);
+    const draft = await prepareRun(session, request, { storage: this.#storage, graphs: this.#graphs });
     const { active, run } = await this.#bySession.run(session.session_id, () => this.#admit(draft, request));
     if (active === undefined) return run;
     const { multitask_strategy: strategy } = run;
@@ -182,6 +174,11 @@ export class Runs {
   /** The last values of a run that `wait` gave (with `__interrupt__` where it paused), while it is fresh; else `undefined`. */
   lastValues(run: Run): Record<string, unknown> | undefined {
     return this.#deps.lastValues.get(run);
+  }
+
+  /** The run that a request under this key has begun in a session. Throws `conflict` where that was another request. */
+  submitted(sessionId: string, submission: Submission): Promise<Run | undefined> {
+    return this.#storage.runs.submitted(sessionId, submission);
   }
 
   get(runId: string): Promise<Run | undefined> {

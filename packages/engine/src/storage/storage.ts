@@ -71,14 +71,19 @@ export interface SessionStore {
   search(query: SessionQuery): Promise<{ sessions: Session[]; total: number }>;
 }
 
+/** The key that a client submits a run under, and a hash of what it sent. */
+export interface Submission {
+  key: string;
+  hash: string;
+}
+
 /** What an admission depends on, besides the run's own strategy. */
 export interface Admission {
   /** How many runs of all sessions may be pending; default any number. */
   queueLimit?: number;
   /** How many of them may be of the sessions of one owner; default any number. */
   ownerQueueLimit?: number;
-  /** The key a client submits a run under, and a hash of what it sent. */
-  submission?: { key: string; hash: string } | undefined;
+  submission?: Submission | undefined;
   /** The pending question that the run answers; it is no longer pending from then on. */
   answer?: ApprovalAnswer | undefined;
   /** The cron whose turn the run is; it moves on with the admission. */
@@ -115,6 +120,8 @@ export interface RunStore {
    * without another one, is claimed in the same step: it is `running` then, in its first attempt.
    */
   admit(run: Run, admission?: Admission): Promise<Admitted>;
+  /** The run of a session that came under this key; throws `conflict` where the hash is another. */
+  submitted(sessionId: string, submission: Submission): Promise<Run | undefined>;
   get(runId: string): Promise<Run | undefined>;
   list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]>;
   /** How the newest runs of a session stand, newest first; `undefined` for an unknown session. */

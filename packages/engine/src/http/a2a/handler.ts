@@ -21,9 +21,10 @@ import { channelNames } from "../../graphs/schemas/graph-schemas.ts";
 import { isOver } from "../../runs/status.ts";
 import { inSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "../../storage/records.ts";
+import type { Submission } from "../../storage/storage.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { languageOf } from "../answers/wire.ts";
-import { keyDigestOf, runOfKey } from "../requests/repeated.ts";
+import { repeatedRun } from "../requests/repeated.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { admitRun, arrivalOf } from "../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../validate.ts";
@@ -166,11 +167,10 @@ export class A2aHandler implements A2ARequestHandler {
     session: Session,
     content: ClientMessage,
     named: TaskOfRuns | undefined,
-    submission: ReturnType<typeof submissionOf>,
+    submission: Submission | undefined,
   ): Promise<TaskOfRuns> {
     const { services, context, assistant } = this.#request;
-    const key = keyDigestOf(submission);
-    const known = await runOfKey(services, session, "a2a_key", key);
+    const known = await repeatedRun(services, session.session_id, submission);
     const waiting = known === undefined ? await this.#waitingFor(session, content, named) : undefined;
     const task = known === undefined ? waiting?.task : await taskOf(services, known);
     const body = RunBody.parse({
@@ -178,7 +178,6 @@ export class A2aHandler implements A2ARequestHandler {
       ...(waiting === undefined
         ? { input: known === undefined ? this.#inputOf(content) : {} }
         : { command: { resume: waiting.resume } }),
-      ...(key !== undefined && { metadata: { a2a_key: key } }),
       stream_mode: ["messages-tuple", "values"],
       // A message sent while a run works is answered after that run.
       multitask_strategy: "enqueue",
@@ -191,7 +190,7 @@ export class A2aHandler implements A2ARequestHandler {
   async #inSessionOf<Result>(
     message: ClientMessage,
     named: TaskOfRuns | undefined,
-    submission: ReturnType<typeof submissionOf>,
+    submission: Submission | undefined,
     work: (session: Session) => Promise<Result>,
   ): Promise<Result> {
     const { services } = this.#request;

@@ -1,27 +1,23 @@
-import { createHash } from "node:crypto";
-import type { Run, Session } from "../../storage/records.ts";
+import { HTTPException } from "hono/http-exception";
+import { isAppError } from "../../errors/errors.ts";
+import type { Run } from "../../storage/records.ts";
+import type { Submission } from "../../storage/storage.ts";
 import type { HttpServices } from "../environment.ts";
-import type { submissionOf } from "../validate.ts";
-
-/** Where the runs of an API keep the digest of their request's key, in their metadata. */
-type KeyField = "openai_key" | "a2a_key";
-
-/** The digest of a request's `Idempotency-Key`; `undefined` without one. */
-export function keyDigestOf(submission: ReturnType<typeof submissionOf>): string | undefined {
-  return submission && createHash("sha256").update(submission.key).digest("hex");
-}
 
 /**
- * The run that a request under this key has begun in a session, among its newest runs. A route whose requests mean what
- * the session is at the time looks for it first: a repeated request finds the session changed by its own run.
+ * The run that the same request has begun in a session; `undefined` also without a key. 422 for a key that came with
+ * another request. A route whose requests mean what the session is at the time looks for it first: a repeated request finds
+ * the session changed by its own run.
  */
-export async function runOfKey(
+export async function repeatedRun(
   { runs }: Pick<HttpServices, "runs">,
-  { session_id }: Session,
-  field: KeyField,
-  digest: string | undefined,
+  sessionId: string,
+  submission: Submission | undefined,
 ): Promise<Run | undefined> {
-  if (digest === undefined) return undefined;
-  const newest = await runs.list(session_id, { limit: 20, offset: 0 });
-  return newest.find(({ metadata }) => metadata[field] === digest);
+  return submission && (await runs.submitted(sessionId, submission).catch(refuseConflict));
+}
+
+/** Throws the error of a run's admission; a conflict is 422, as in LangGraph's API. */
+export function refuseConflict(error: unknown): never {
+  throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
 }

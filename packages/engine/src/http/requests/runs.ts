@@ -1,6 +1,6 @@
 import { HTTPException } from "hono/http-exception";
 import { type Language, languageOfWords } from "../../language.ts";
-import { AppError, isAppError } from "../../errors/errors.ts";
+import { AppError } from "../../errors/errors.ts";
 import type { StreamMode } from "../../run-events.ts";
 import { findAssistant } from "../../graphs/load.ts";
 import { noAssistant, type RunRequest } from "../../runs/admission/draft.ts";
@@ -12,6 +12,7 @@ import type { HttpContext, HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
 import { createFrames, frameLength, gapFrame } from "../answers/frames.ts";
 import { namedLanguage, toWireJson } from "../answers/wire.ts";
+import { refuseConflict } from "./repeated.ts";
 import { type RunBody, toRunRequest } from "./run-request.ts";
 import { withCallsOf } from "./thread.ts";
 import { sendEvents, sendWhenReady } from "../answers/sse.ts";
@@ -106,9 +107,7 @@ export async function admitRun(
   const isTraced = traceparent !== undefined && readTraceparent(traceparent) !== undefined;
   // The run's log lines and trace carry the request's id.
   const traced = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
-  const run = await runs.start(session, { ...request, request: traced, ...arrival, found }).catch((error: unknown) => {
-    throw isAppError(error) && error.code === "conflict" ? new HTTPException(422, { message: error.message }) : error;
-  });
+  const run = await runs.start(session, { ...request, request: traced, ...arrival, found }).catch(refuseConflict);
   if (body.config && !temporary) await keepConfig(services, session, body.config);
   return run;
 }

@@ -17,7 +17,7 @@ import {
   type RunKwargs,
   type Session,
 } from "../../storage/records.ts";
-import type { ApprovalAnswer, RunStore } from "../../storage/storage.ts";
+import type { ApprovalAnswer, RunStore, Submission } from "../../storage/storage.ts";
 import { isOver } from "../status.ts";
 import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand, RunConfig } from "../attempt/execute.ts";
@@ -35,7 +35,7 @@ export interface RunRequest extends Omit<RunKwargs, "command"> {
   multitask_strategy: MultitaskStrategy;
   after_seconds?: number | undefined;
   /** The client's `Idempotency-Key` and a hash of what it sent: the same again gives the same run. */
-  submission?: { key: string; hash: string } | undefined;
+  submission?: Submission | undefined;
   /** The question that `command.resume` answers, where it was answered by its id. */
   answer?: ApprovalAnswer | undefined;
   /** The assistant, where it was found already in the caller's scope. */

@@ -38,6 +38,8 @@ export function ownRuns(
       throw new AppError("not_found", `Thread with ID ${sessionId} not found`);
     },
     unfinished: async () => ownOf(await runs.unfinished()),
+    submitted: async (sessionId, submission) =>
+      (await isOwn(sessionId)) ? runs.submitted(sessionId, submission) : undefined,
     list: async (sessionId, query) => ((await isOwn(sessionId)) ? runs.list(sessionId, query) : []),
     async *followSession(sessionId, place, signal) {
       if (await isOwn(sessionId)) yield* runs.followSession(sessionId, place, signal);

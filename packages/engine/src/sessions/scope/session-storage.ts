@@ -12,6 +12,7 @@ export type SessionRuns = Pick<
   | "lastValues"
   | "get"
   | "list"
+  | "submitted"
   | "placeOf"
   | "waitReason"
   | "stopStateOf"

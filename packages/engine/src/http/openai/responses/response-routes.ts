@@ -12,6 +12,8 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { answerJson } from "../../answers/wire.ts";
+import { repeatedRun } from "../../requests/repeated.ts";
+import { submissionOf } from "../../validate.ts";
 import { beginTurn, type StartedTurn, noteWaiting } from "../turn/begin-turn.ts";
 import { choicesOf } from "../chat/chat-routes.ts";
 import { cancelsOnLeave, followTurn, streamTurn, wholeTurn, type TurnEvent } from "../turn/follow-turn.ts";
@@ -142,30 +144,32 @@ function keptOf(body: ResponseBody): StoredRequest {
   };
 }
 
+const runsAtOnce = 20;
+
 /** The thread to continue: that of the previous response, which must be its last, or the named one. */
 async function threadOf(services: HttpServices, context: HttpContext, body: ResponseBody): Promise<string | undefined> {
   const { previous_response_id: previous, conversation } = body;
   const named = typeof conversation === "string" ? conversation : conversation?.id;
   if (!previous) return named ?? context.req.header("x-thread-id");
   const { run } = await requireResponse(services, previous, "previous_response_id");
-  const newer = await services.runs.list(run.session_id, { limit: 20, offset: 0 });
-  const after = newer.slice(
-    0,
-    newer.findIndex(({ run_id }) => run_id === run.run_id),
-  );
-  const isSame = (one: Run): boolean =>
-    StoredRequest.safeParse(one.metadata[requestKey]).data?.previous_response_id === previous;
-  // A failed or stopped turn is retried from where it began, and a request with an idempotency key finds its own run.
-  const goesOn = after.some(
-    (one) => one.error === null && one.stop_requested === null && !(isSame(one) && hasKey(one)),
-  );
-  if (!goesOn) return run.session_id;
+  const { session_id } = run;
+  if (!(await goesOn(services, run))) return session_id;
+  // Looked for last: the same request may have begun its run meanwhile.
+  if ((await repeatedRun(services, session_id, submissionOf(context, body))) !== undefined) return session_id;
   const message = `The conversation has gone on after ${previous}. Continue its last response, or send the whole history.`;
   throw new OpenAiProblem("invalid_parameter", "previous_response_not_last", message, "previous_response_id");
 }
 
-function hasKey({ metadata }: Run): boolean {
-  return metadata["openai_key"] !== undefined;
+/** Whether a conversation has gone on after a run. A failed or stopped turn is retried from where it began. */
+async function goesOn({ runs }: HttpServices, { session_id, run_id }: Run): Promise<boolean> {
+  for (let offset = 0; ; offset += runsAtOnce) {
+    const page = await runs.list(session_id, { limit: runsAtOnce, offset });
+    for (const one of page) {
+      if (one.run_id === run_id) return false;
+      if (one.error === null && one.stop_requested === null) return true;
+    }
+    if (page.length < runsAtOnce) return false;
+  }
 }
 
 /** A response by its id. Throws `response_not_found`, also for one that was not stored. */

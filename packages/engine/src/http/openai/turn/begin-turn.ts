@@ -1,12 +1,14 @@
+import { createHash } from "node:crypto";
 import { findAssistant } from "../../../graphs/load.ts";
 import { readDecision } from "../../../sessions/questions/read-decision.ts";
 import { readQuestion, resumeValue } from "../../../sessions/questions/questions.ts";
 import { readMessages } from "../../../sessions/messages/conversation.ts";
 import { inSession } from "../../../sessions/sessions.ts";
 import type { Approval, Assistant, JsonObject, Run, Session } from "../../../storage/records.ts";
+import type { Submission } from "../../../storage/storage.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
-import { keyDigestOf, runOfKey } from "../../requests/repeated.ts";
+import { repeatedRun } from "../../requests/repeated.ts";
 import { admitRun, arrivalOf, setPositionHeader } from "../../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../../validate.ts";
 import {
@@ -91,7 +93,6 @@ export async function beginTurn(
 ): Promise<StartedTurn> {
   const assistant = await requireModel(services, request.model);
   const submission = submissionOf(context, body);
-  const key = keyDigestOf(submission);
   const { thread } = request;
   const isNamed = thread !== undefined;
   const start = async (session: Session): Promise<Run> => {
@@ -99,23 +100,23 @@ export async function beginTurn(
       // Before the run: what fails afterwards would hide it from its client.
       await services.newSessions.setTtl(session, { minutes: unnamedMinutes, strategy: "delete" });
     }
-    const known = await runOfKey(services, session, "openai_key", key);
+    const known = await repeatedRun(services, session.session_id, submission);
     const runInput =
       known === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
     const run = RunBody.parse({
       assistant_id: assistant.assistant_id,
       ...runInput,
-      metadata: { ...request.metadata, ...(key !== undefined && { openai_key: key }) },
+      metadata: request.metadata,
       // Updates contain whole messages and interrupts.
       stream_mode: ["messages-tuple", "updates", "custom"],
       multitask_strategy: "enqueue",
     });
     return await admitRun(services, session, run, { ...arrivalOf(context), submission, temporary: false });
   };
-  const waiting = isNamed ? undefined : await waitingSession(services, request, key);
+  const waiting = isNamed ? undefined : await waitingSession(services, request, submission);
   const wanted = isNamed
     ? { session_id: sessionIdOfName(services, thread) }
-    : { session_id: submission && sessionIdOf(submission, services.owner), metadata: markOf(key) };
+    : { session_id: submission && sessionIdOf(submission, services.owner), metadata: markOf(submission) };
   const run = waiting === undefined ? await inSession(services, wanted, start) : await start(waiting);
   if (submission === undefined) forbidRetries(context);
   await setPositionHeader(services, context, run);
@@ -128,15 +129,16 @@ function sessionIdOfName({ owner }: HttpServices, name: string): string {
 }
 
 /** An entry in the metadata of a thread by which a repeated request finds it; of two keys neither loses its own. */
-function markOf(key: string | undefined): JsonObject {
-  return key === undefined ? {} : { [`openai_key_${key}`]: "used" };
+function markOf(submission: Submission | undefined): JsonObject {
+  if (submission === undefined) return {};
+  return { [`openai_key_${createHash("sha256").update(submission.key).digest("hex")}`]: "used" };
 }
 
 /** The thread that waits after this conversation's last answer, or did so when a request under this key answered. */
 async function waitingSession(
   services: HttpServices,
   request: TurnRequest,
-  key: string | undefined,
+  submission: Submission | undefined,
 ): Promise<Session | undefined> {
   const { sessions: store } = services.storage;
   const fresh = afterAnswer(request.messages);
@@ -144,13 +146,13 @@ async function waitingSession(
   const openai_waits = digestOf(request.messages.slice(0, request.messages.length - fresh.length));
   const metadata = { openai_waits };
   const [waiting] = (await store.search({ metadata, status: "interrupted", limit: 1, offset: 0 })).sessions;
-  if (key === undefined) return waiting;
+  if (submission === undefined) return waiting;
   // Searched last: a request under the same key that takes up the waiting thread meanwhile has marked it before.
-  const marked = await store.search({ metadata: markOf(key), limit: 20, offset: 0 });
+  const marked = await store.search({ metadata: markOf(submission), limit: 20, offset: 0 });
   for (const session of marked.sessions) {
-    if ((await runOfKey(services, session, "openai_key", key)) !== undefined) return session;
+    if ((await repeatedRun(services, session.session_id, submission)) !== undefined) return session;
   }
-  if (waiting !== undefined) await store.update(waiting.session_id, { metadata: markOf(key), keepsTime: true });
+  if (waiting !== undefined) await store.update(waiting.session_id, { metadata: markOf(submission), keepsTime: true });
   return waiting;
 }
 

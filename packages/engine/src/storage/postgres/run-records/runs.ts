@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { commonDate } from "../../../concurrency/common-time.ts";
+import { idempotencyKeyReused } from "../../admission.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, RunMark } from "../../records.ts";
-import { readRow, readRows, runsMarked } from "../../rows.ts";
-import type { Admitted, RunStore } from "../../storage.ts";
+import { readRow, readRows, runsMarked, SubmissionRow } from "../../rows.ts";
+import type { Admitted, RunStore, Submission } from "../../storage.ts";
 import { asyncCommit, type PostgresDatabase, type Statements } from "../database/database.ts";
 import type { PeerNotifier } from "../notifications/peer-notifier.ts";
 import { admitRun } from "./admit.ts";
@@ -18,6 +19,8 @@ const ChangeRow = z.object({ updated_at: z.string().nullable() });
 
 const ofSession = `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
   AND ($2::text IS NULL OR runs.status = $2) ORDER BY runs.created_at DESC, runs.id DESC LIMIT $3 OFFSET $4`;
+const submitted = `SELECT ${runColumns}, request_hash FROM runs
+  WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND idempotency_key = $2`;
 /** A session without runs has one row, without a run. */
 const marksOf = `SELECT runs.run_id, runs.status, runs.attempt, runs.stop_requested FROM sessions
   LEFT JOIN LATERAL (SELECT * FROM runs WHERE session = sessions.id ORDER BY created_at DESC, id DESC LIMIT ${runsMarked}) AS runs
@@ -66,6 +69,18 @@ async function requestStop(
   const run = readRow(OwnerRow, "runs", found);
   peers.stopRequested(run?.owner);
   return run !== undefined;
+}
+
+/** See `RunStore.submitted`. */
+async function findSubmitted(
+  database: Statements,
+  sessionId: string,
+  { key, hash }: Submission,
+): Promise<Run | undefined> {
+  const [row] = await database.read(submitted, [sessionId, key]);
+  const known = readRow(SubmissionRow, "runs", row);
+  if (known !== undefined && known.request_hash !== hash) throw idempotencyKeyReused(key);
+  return toRun([row]);
 }
 
 /** Removes a run, and its events with it; a session that was busy with it is free again. */
@@ -138,6 +153,8 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
       if (admitted.taken === undefined) peers.runQueued(run);
       return admitted;
     },
+
+    submitted: (sessionId, submission) => findSubmitted(database, sessionId, submission),
 
     get: async (runId) => toRun(await database.read(byId, [runId])),
 

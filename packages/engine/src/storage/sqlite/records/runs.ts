@@ -1,6 +1,6 @@
 import { cronNotDue, idempotencyKeyReused, queueFull, threadBusy } from "../../admission.ts";
 import type { Run } from "../../records.ts";
-import type { Admission, RunStore } from "../../storage.ts";
+import type { Admission, RunStore, Submission } from "../../storage.ts";
 import { takeTurn } from "./crons.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
@@ -30,12 +30,8 @@ import {
 import { recordAnswers } from "./approvals.ts";
 
 /** The run of a submission that came before; throws `conflict` when something else was sent under its key. */
-function submittedBefore(
-  database: Database,
-  run: Run,
-  submission: NonNullable<Admission["submission"]>,
-): Run | undefined {
-  const known = findSubmission(database, run.session_id, submission.key);
+function submittedBefore(database: Database, sessionId: string, submission: Submission): Run | undefined {
+  const known = findSubmission(database, sessionId, submission.key);
   if (known === undefined) return undefined;
   if (known.request_hash === submission.hash) return findRun(database, known.run_id);
   throw idempotencyKeyReused(submission.key);
@@ -64,7 +60,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     admit: (run, admission = {}) =>
       commits.durably(() => {
         const { submission, cron } = admission;
-        const known = submission && submittedBefore(database, run, submission);
+        const known = submission && submittedBefore(database, run.session_id, submission);
         if (known !== undefined) return { run: known };
         checkRoom(database, run, admission);
         if (cron !== undefined && !takeTurn(database, cron)) throw cronNotDue(cron);
@@ -80,6 +76,8 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         noteGraph(database, run);
         return { run: pending, taken };
       }),
+
+    submitted: async (sessionId, submission) => database.read(() => submittedBefore(database, sessionId, submission)),
 
     get: async (runId) => database.read(() => findRun(database, runId)),
 
