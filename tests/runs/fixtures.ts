@@ -41,7 +41,7 @@ export const State = new StateSchema({
   steps: z.array(z.string()).default([]),
 });
 
-export interface Bench {
+export interface Harness {
   storage: TestStorage;
   runs: Runs;
   graphs: Graphs;
@@ -88,7 +88,7 @@ export function createRuns(storage: Storage, graphs: Graphs, maxConcurrent = 8):
   return new Runs({ storage, graphs, logger, extension, maxConcurrent, retryDelay: 1 });
 }
 
-export async function createBench(graphs: Record<string, unknown>, storage = createTestStorage()): Promise<Bench> {
+export async function createHarness(graphs: Record<string, unknown>, storage = createTestStorage()): Promise<Harness> {
   const served = serve(graphs, storage.checkpointer);
   return { storage, graphs: served, runs: createRuns(storage, served), session: await createSession(storage) };
 }

@@ -5,7 +5,7 @@ import { createTestStorage } from "../support/test-storage.ts";
 import {
   askingGraph,
   collect,
-  createBench,
+  createHarness,
   createGate,
   createRuns,
   createSession,
@@ -23,7 +23,7 @@ const ids = (events: RunEvent[]): number[] => events.map(({ id }) => id);
 
 describe("a run", () => {
   it("tells its metadata first, then its values in order, with ids from 0", async () => {
-    const { runs, session } = await createBench({ agent: plainGraph() });
+    const { runs, session } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent"));
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(names(events)).toEqual(["metadata", "values", "values", "values"]);
@@ -33,7 +33,7 @@ describe("a run", () => {
   });
 
   it("is written as over before its followers end", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent"));
     await collect(runs.follow(run.run_id, -1, never));
     expect(storage.rows.run(run.run_id)?.status).toBe("success");
@@ -41,7 +41,7 @@ describe("a run", () => {
   });
 
   it("gives input messages an id before it is admitted", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent"));
     const input = storage.rows.run(run.run_id)?.kwargs.input;
     expect(input).toEqual({ messages: [{ role: "user", content: "hello", id: expect.any(String) }] });
@@ -52,7 +52,7 @@ describe("a run", () => {
   });
 
   it("notes the graph and the assistant in the session", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     await runs.start(session, request("agent"));
     expect(storage.rows.session(session.session_id)?.metadata).toEqual({
       graph_id: "agent",
@@ -61,7 +61,7 @@ describe("a run", () => {
   });
 
   it("ends with an error event, status error and a session in error when a node throws", async () => {
-    const { runs, session, storage } = await createBench({ agent: failingGraph() });
+    const { runs, session, storage } = await createHarness({ agent: failingGraph() });
     const run = await runs.start(session, request("agent"));
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(events.at(-1)).toMatchObject({ event: "error", data: { error: "RangeError", message: "no luck" } });
@@ -70,7 +70,7 @@ describe("a run", () => {
   });
 
   it("refuses an unknown assistant and a wrong config before anything is written", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     await expect(runs.start(session, request("nobody"))).rejects.toMatchObject({ code: "not_found" });
     const wrong = request("agent", { config: { recursion_limit: "many" } });
     await expect(runs.start(session, wrong)).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe("a run", () => {
 
   it("keeps a client from setting the keys LangGraph and the server pass to themselves", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     gate.open();
     const config = { configurable: { thread_id: "other", __millrace: "mine", __pregel_read: 1 } };
     const run = await runs.start(session, request("agent", { config }));
@@ -96,7 +96,7 @@ describe("a run", () => {
 describe("readers", () => {
   it("each see every event, whenever they come", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     const first = collect(runs.follow(run.run_id, -1, never));
     await gate.arrived;
@@ -112,7 +112,7 @@ describe("readers", () => {
 
   it("go on after the id they name, live and when the run is over", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     const live = collect(runs.follow(run.run_id, 1, never));
@@ -124,7 +124,7 @@ describe("readers", () => {
 
   it("that go away leave nothing behind, and do not end the run", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     const gone = new AbortController();
     const removed: string[] = [];
@@ -146,7 +146,7 @@ describe("readers", () => {
   });
 
   it("of an unknown run are told so", async () => {
-    const { runs } = await createBench({ agent: plainGraph() });
+    const { runs } = await createHarness({ agent: plainGraph() });
     await expect(collect(runs.follow("none", -1, never))).rejects.toMatchObject({ code: "not_found" });
     await expect(runs.wait("none", never)).rejects.toMatchObject({ code: "not_found" });
   });
@@ -155,7 +155,7 @@ describe("readers", () => {
 describe("several runs of a session", () => {
   it("are refused with conflict while one runs", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     await expect(runs.start(session, request("agent"))).rejects.toMatchObject({ code: "conflict" });
     gate.open();
@@ -166,7 +166,7 @@ describe("several runs of a session", () => {
 
   it("run one after another in the order they came when they are enqueued", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const started = [];
     for (const text of ["first", "second", "third"]) {
       const input = { messages: [{ role: "user", content: text }] };
@@ -182,7 +182,7 @@ describe("several runs of a session", () => {
   });
 
   it("that another process has admitted are followed, and executed in their turn", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const foreign = ["r1", "r2"].map((id) => runRecord(id, session.session_id));
     for (const run of foreign) await storage.runs.admit(run);
     const followed = collect(runs.follow("r2", -1, never));
@@ -198,7 +198,7 @@ describe("several runs of a session", () => {
   it("are bounded across sessions, in the order they came", async () => {
     const gates = [createGate(), createGate(), createGate()] as const;
     const graphs = Object.fromEntries(gates.map((gate, at) => [`g${at}`, gatedGraph(gate)]));
-    const bench = await createBench(graphs);
+    const bench = await createHarness(graphs);
     const runs = createRuns(bench.storage, bench.graphs, 2);
     const started = [];
     for (const at of [0, 1, 2]) started.push(await runs.start(await createSession(bench.storage), request(`g${at}`)));
@@ -214,7 +214,7 @@ describe("several runs of a session", () => {
 
   it("interrupt the running one when the newer one asks for it", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate), plain: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate), plain: plainGraph() });
     const old = await runs.start(session, request("agent"));
     await gate.arrived;
     const young = await runs.start(session, request("plain", { multitask_strategy: "interrupt" }));
@@ -224,7 +224,7 @@ describe("several runs of a session", () => {
 
   it("remove the running one when the newer one asks for a rollback", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate), plain: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate), plain: plainGraph() });
     await runs.start(session, request("agent"));
     await gate.arrived;
     const young = await runs.start(session, request("plain", { multitask_strategy: "rollback" }));
@@ -236,7 +236,7 @@ describe("several runs of a session", () => {
 describe("stopping", () => {
   it("a running run ends it as interrupted, its readers with it", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     const reading = collect(runs.follow(run.run_id, -1, never));
     await gate.arrived;
@@ -251,7 +251,7 @@ describe("stopping", () => {
   it("a node that ignores its signal does not hold up the end", async () => {
     const gate = createGate();
     const deaf = { pass: () => gate.pass() };
-    const { runs, session } = await createBench({ agent: gatedGraph({ ...gate, ...deaf }) });
+    const { runs, session } = await createHarness({ agent: gatedGraph({ ...gate, ...deaf }) });
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     expect((await runs.cancel(run.run_id, { action: "interrupt", wait: true }))?.status).toBe("interrupted");
@@ -260,7 +260,7 @@ describe("stopping", () => {
 
   it("a queued run ends it where it waits, and the others go on", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const enqueue = request("agent", { multitask_strategy: "enqueue" });
     const [first, second, third] = [
       await runs.start(session, enqueue),
@@ -278,7 +278,7 @@ describe("stopping", () => {
 
   it("with rollback removes the run", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     await runs.cancel(run.run_id, { action: "rollback", wait: true });
@@ -287,14 +287,14 @@ describe("stopping", () => {
   });
 
   it("an unknown run answers nothing", async () => {
-    const { runs } = await createBench({ agent: plainGraph() });
+    const { runs } = await createHarness({ agent: plainGraph() });
     expect(await runs.cancel("none", { action: "interrupt", wait: true })).toBeUndefined();
     expect(await runs.delete("none")).toBe(false);
   });
 
   it("a session stops all its runs", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     await runs.start(session, request("agent"));
     await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     await gate.arrived;
@@ -305,7 +305,7 @@ describe("stopping", () => {
 
 describe("a run that asks", () => {
   it("is a success, its session is interrupted and says what is asked", async () => {
-    const { runs, session, storage } = await createBench({ agent: askingGraph() });
+    const { runs, session, storage } = await createHarness({ agent: askingGraph() });
     const run = await runs.start(session, request("agent"));
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(events.at(-1)).toMatchObject({
@@ -319,7 +319,7 @@ describe("a run that asks", () => {
   });
 
   it("goes on with the answer of a command, in any stream mode", async () => {
-    const { runs, session, storage } = await createBench({ agent: askingGraph() });
+    const { runs, session, storage } = await createHarness({ agent: askingGraph() });
     const asked = await runs.start(session, request("agent", { stream_mode: ["custom"] }));
     await runs.wait(asked.run_id, never);
     expect(storage.rows.session(session.session_id)?.status).toBe("interrupted");
@@ -330,13 +330,13 @@ describe("a run that asks", () => {
   });
 
   it("gives the state with the question as its last values", async () => {
-    const { runs, session } = await createBench({ agent: askingGraph() });
+    const { runs, session } = await createHarness({ agent: askingGraph() });
     const ended = await runs.wait((await runs.start(session, request("agent"))).run_id, never);
     expect(runs.lastValues(ended)).toMatchObject({ messages: [{}], __interrupt__: [{ value: { question: "sure?" } }] });
   });
 
   it("also stops at a breakpoint", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent", { interrupt_before: ["two"] }));
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(events.at(-1)).toMatchObject({ event: "values", data: { __interrupt__: [] } });
@@ -346,7 +346,7 @@ describe("a run that asks", () => {
 
 describe("a graph with a subgraph", () => {
   const stream = async (stream_mode: string[], stream_subgraphs: boolean): Promise<RunEvent[]> => {
-    const { runs, session } = await createBench({ agent: nestedGraph() });
+    const { runs, session } = await createHarness({ agent: nestedGraph() });
     const run = await runs.start(session, request("agent", { stream_mode, stream_subgraphs }));
     return collect(runs.follow(run.run_id, -1, never));
   };
@@ -392,7 +392,7 @@ describe("a graph with a subgraph", () => {
 
 describe("a temporary run", () => {
   it("is removed with its session when its answer has been read", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent", { temporary: true }));
     const events = await collect(runs.follow(run.run_id, -1, never));
     expect(events).toHaveLength(4);
@@ -401,7 +401,7 @@ describe("a temporary run", () => {
   });
 
   it("takes with it what else was asked of its session, so that nobody waits for that for ever", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent", { temporary: true }));
     const later = await runs.start(session, request("agent", { after_seconds: 3600, multitask_strategy: "enqueue" }));
     const waiting = runs.wait(later.run_id, never);
@@ -418,7 +418,7 @@ describe("a temporary run", () => {
       reads += 1;
       return storage.events.follow(...given);
     };
-    const { runs, session } = await createBench(
+    const { runs, session } = await createHarness(
       { agent: plainGraph() },
       { ...storage, events: { ...storage.events, follow } },
     );
@@ -434,7 +434,7 @@ describe("a temporary run", () => {
 
 describe("a delayed run", () => {
   it("waits for its time, and can be cancelled before", async () => {
-    const { runs, session } = await createBench({ agent: plainGraph() });
+    const { runs, session } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent", { after_seconds: 3600 }));
     await settle();
     expect((await runs.get(run.run_id))?.status).toBe("pending");

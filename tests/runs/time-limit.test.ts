@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import type { Run } from "@millrace/engine/storage/records";
 import type { ModelStep } from "@millrace/testing/model-server";
-import { createBench, createGate, gatedGraph, never, request } from "./fixtures.ts";
+import { createHarness, createGate, gatedGraph, never, request } from "./fixtures.ts";
 import { startStopBench, type Reader, type StopBench } from "./stop/stop-bench.ts";
 
 let bench: StopBench | undefined;
@@ -83,7 +83,7 @@ describe("a run whose time is over (STOP-02, LOOP-02)", () => {
 describe("the time of any graph's run", () => {
   it("is what its config says, and none at all is refused", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ gated: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ gated: gatedGraph(gate) });
     const run = await runs.start(session, request("gated", { config: { timeout: 20 } }));
     expect(await runs.wait(run.run_id, never)).toMatchObject({ status: "timeout", error: { error: "timeout" } });
     await expect(runs.start(session, request("gated", { config: { timeout: 0 } }))).rejects.toMatchObject({

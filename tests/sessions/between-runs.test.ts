@@ -6,13 +6,13 @@ import { pruneSessions } from "@millrace/engine/sessions/state/prune";
 import { deleteSession, readValues } from "@millrace/engine/sessions/sessions";
 import { updateState } from "@millrace/engine/sessions/state/state";
 import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
-import { createBench, createGate, never, plainGraph, request, settle, type Bench } from "../runs/fixtures.ts";
+import { createHarness, createGate, never, plainGraph, request, settle, type Harness } from "../runs/fixtures.ts";
 
-let bench: Bench;
+let bench: Harness;
 let gate: ReturnType<typeof createGate>;
 beforeEach(async () => {
   gate = createGate();
-  bench = await createBench({ plain: plainGraph() });
+  bench = await createHarness({ plain: plainGraph() });
   await append("first");
 });
 afterEach(() => bench.runs.drain(0));

@@ -6,12 +6,12 @@ import { findSessions } from "../../src/sessions/overview/find-sessions.ts";
 import { importSession } from "../../src/sessions/messages/import.ts";
 import { deleteSession } from "@millrace/engine/sessions/sessions";
 import { StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
-import { createBench, createSession, never, plainGraph, type Bench } from "../runs/fixtures.ts";
+import { createHarness, createSession, never, plainGraph, type Harness } from "../runs/fixtures.ts";
 
 const states = 25;
-let bench: Bench;
+let bench: Harness;
 beforeEach(async () => {
-  bench = await createBench({ plain: plainGraph() });
+  bench = await createHarness({ plain: plainGraph() });
   for (let at = 0; at < states; at += 1) {
     const said = StoredMessage.parse({ id: `said-${at}`, role: "user", content: `words ${at}` });
     await appendMessages(bench, bench.session, [said], "plain");

@@ -8,15 +8,15 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 import { success } from "../../src/tools/runtime/result.ts";
 import type { Tool } from "../../src/tools/runtime/tool.ts";
 import { createToolCounter } from "../../src/tools/runtime/hooks.ts";
-import { createBench, createGate, never, plainGraph, request, type Bench } from "../runs/fixtures.ts";
+import { createHarness, createGate, never, plainGraph, request, type Harness } from "../runs/fixtures.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 
-let bench: Bench;
+let bench: Harness;
 let manual: ManualTools;
 let sent: number;
 let gate: ReturnType<typeof createGate> | undefined;
 beforeEach(async () => {
-  bench = await createBench({ plain: plainGraph() });
+  bench = await createHarness({ plain: plainGraph() });
   sent = 0;
   gate = undefined;
   const letter: Tool = {

@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { createSharedLocks, scopeFor } from "@millrace/engine/sessions/scope/owner-scope";
 import { currentSession, openNamespace } from "@millrace/engine/sessions/namespaces";
 import { ServerFeed } from "@millrace/engine/sessions/overview/server-feed";
-import { createBench, plainGraph } from "../runs/fixtures.ts";
+import { createHarness, plainGraph } from "../runs/fixtures.ts";
 
 test.each([null, "ada"])(
   "of several that open a namespace at once, one makes the session (owner %s)",
   async (owner) => {
-    const { storage, runs } = await createBench({ plain: plainGraph() });
+    const { storage, runs } = await createHarness({ plain: plainGraph() });
     const scope = scopeFor({ storage, runs, feed: new ServerFeed(storage), locks: createSharedLocks() }, owner);
     const opened = await Promise.all(["a", "b", "c"].map((name) => openNamespace(scope, "default", { name })));
     expect(new Set(opened.map(({ session_id }) => session_id)).size).toBe(1);

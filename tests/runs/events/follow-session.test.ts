@@ -3,10 +3,10 @@ import { readRecord } from "@millrace/engine/http/protocol/session/thread-record
 import { followSession } from "@millrace/engine/runs/follow/follow-session";
 import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
 import { createTestStorage } from "../../support/test-storage.ts";
-import { createBench, createGate, gatedGraph, never, plainGraph, request, settle } from "../fixtures.ts";
+import { createHarness, createGate, gatedGraph, never, plainGraph, request, settle } from "../fixtures.ts";
 
 async function follower() {
-  const { storage, runs, session } = await createBench({ agent: plainGraph() }, createTestStorage());
+  const { storage, runs, session } = await createHarness({ agent: plainGraph() }, createTestStorage());
   const run = await runs.start(session, request("agent"));
   await runs.wait(run.run_id, never);
   const feeds = new SessionFeeds();
@@ -94,7 +94,7 @@ describe("a reader of a session", () => {
 describe("the record of a session", () => {
   it("tells a reader who comes while it is written the end of a run that was stopped in the queue", async () => {
     const gate = createGate();
-    const { storage, runs, session } = await createBench({ agent: gatedGraph(gate) }, createTestStorage());
+    const { storage, runs, session } = await createHarness({ agent: gatedGraph(gate) }, createTestStorage());
     await runs.start(session, request("agent"));
     const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     await gate.arrived;
@@ -137,7 +137,7 @@ describe("the record of a session", () => {
     };
     const notifications = { ...storage.notifications, isShared: true, hasPeers: true };
     const slow = { ...storage, runs: { ...storage.runs, admit }, notifications };
-    const { runs, graphs, session } = await createBench({ agent: gatedGraph(gate) }, slow);
+    const { runs, graphs, session } = await createHarness({ agent: gatedGraph(gate) }, slow);
     const leaving = new AbortController();
     const follow = async (ids: string[], onPart?: (part: unknown) => void): Promise<void> => {
       const filter = { channels: ["lifecycle"] };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TestStorage } from "../../support/test-storage.ts";
 import {
-  createBench,
+  createHarness,
   createGate,
   createRuns,
   createSession,
@@ -23,7 +23,7 @@ function restart(storage: TestStorage, graphs: Record<string, unknown>) {
 async function loseGraph() {
   const gate = createGate();
   const calls: Record<string, number> = {};
-  const { storage, runs, session } = await createBench({ agent: gatedGraph(gate, calls), other: plainGraph() });
+  const { storage, runs, session } = await createHarness({ agent: gatedGraph(gate, calls), other: plainGraph() });
   const underWay = await runs.start(session, request("agent"));
   await gate.arrived;
   const queued = await runs.start(session, request("agent", enqueue));

@@ -8,7 +8,7 @@ import { createTestStorage, type TestStorage } from "../../support/test-storage.
 import {
   askingGraph,
   collect,
-  createBench,
+  createHarness,
   createGate,
   createRuns,
   gatedGraph,
@@ -28,7 +28,7 @@ function restart(storage: TestStorage, graphs: Record<string, unknown>) {
 /** A process that died while its run waited at a gate: it says and writes nothing any more. */
 async function crashAtGate(calls: Record<string, number>, patch: Parameters<typeof request>[1] = {}) {
   const gate = createGate();
-  const bench = await createBench({ agent: gatedGraph(gate, calls) });
+  const bench = await createHarness({ agent: gatedGraph(gate, calls) });
   const run = await bench.runs.start(bench.session, request("agent", patch));
   const seen = collect(bench.runs.follow(run.run_id, -1, never));
   await gate.arrived;
@@ -42,7 +42,7 @@ describe("the clock of events after a restart", () => {
   const ahead = (hours: number): number => Date.now() + hours * 3_600_000;
 
   it("goes on from the end of the last run, also where the machine's clock was set back", async () => {
-    const bench = await createBench({ agent: plainGraph() });
+    const bench = await createHarness({ agent: plainGraph() });
     const run = await bench.runs.start(bench.session, request("agent"));
     await bench.runs.wait(run.run_id, never);
     const row = bench.storage.rows.run(run.run_id) ?? run;
@@ -72,7 +72,7 @@ describe("the clock of events after a restart", () => {
   });
 
   it("is not set by a time that no clock of ours has given", async () => {
-    const bench = await createBench({ agent: plainGraph() });
+    const bench = await createHarness({ agent: plainGraph() });
     const run = await bench.runs.start(bench.session, request("agent"));
     await bench.runs.wait(run.run_id, never);
     const row = bench.storage.rows.run(run.run_id) ?? run;
@@ -89,7 +89,7 @@ describe("the clock of events after a restart", () => {
 
 describe("a drain", () => {
   it("refuses new runs at once", async () => {
-    const { runs, session } = await createBench({ agent: plainGraph() });
+    const { runs, session } = await createHarness({ agent: plainGraph() });
     await runs.drain(0);
     await expect(runs.start(session, request("agent"))).rejects.toMatchObject({ code: "server" });
   });
@@ -97,7 +97,7 @@ describe("a drain", () => {
   it("lets a run that is in its last step end", async () => {
     const gate = createGate();
     const last = new StateGraph(State).addNode("last", (_state, config) => gate.pass(config.signal).then(() => ({})));
-    const { runs, session, storage } = await createBench({ agent: last.addEdge(START, "last").compile() });
+    const { runs, session, storage } = await createHarness({ agent: last.addEdge(START, "last").compile() });
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     const drained = runs.drain(60_000);
@@ -108,7 +108,7 @@ describe("a drain", () => {
 
   it("aborts a longer one, which stays running, and lets its readers go", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     const reading = collect(runs.follow(run.run_id, -1, never));
@@ -157,7 +157,7 @@ describe("a restart", () => {
   });
 
   it("begins a run with its stored input when it had left nothing", async () => {
-    const { storage, session, runs } = await createBench({ agent: plainGraph() });
+    const { storage, session, runs } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent"));
     await runs.wait(run.run_id, never);
     const lost: Run = { ...run, run_id: crypto.randomUUID(), status: "running", attempt: 1 };
@@ -194,7 +194,7 @@ describe("a restart", () => {
   );
 
   it("asks again what was being asked, under the same id", async () => {
-    const { storage, session, runs } = await createBench({ agent: askingGraph() });
+    const { storage, session, runs } = await createHarness({ agent: askingGraph() });
     const asked = await runs.wait((await runs.start(session, request("agent"))).run_id, never);
     const before = storage.rows.session(session.session_id)?.interrupts;
     storage.rows.putRun({ ...asked, status: "running" });
@@ -205,7 +205,7 @@ describe("a restart", () => {
   });
 
   it("ends a run that had reached its last step", async () => {
-    const { storage, session, runs } = await createBench({ agent: plainGraph() });
+    const { storage, session, runs } = await createHarness({ agent: plainGraph() });
     const done = await runs.wait((await runs.start(session, request("agent"))).run_id, never);
     storage.rows.putRun({ ...done, status: "running" });
     const next = restart(storage, { agent: plainGraph() });
@@ -223,7 +223,7 @@ describe("a restart", () => {
   it("goes on after a fork from the run's own newest checkpoint", async () => {
     const calls: Record<string, number> = {};
     const gate = createGate();
-    const bench = await createBench({ agent: gatedGraph(gate, calls), plain: plainGraph() });
+    const bench = await createHarness({ agent: gatedGraph(gate, calls), plain: plainGraph() });
     const first = await bench.runs.start(bench.session, request("plain"));
     await bench.runs.wait(first.run_id, never);
     const tuple = await bench.storage.checkpointer.getTuple({ configurable: { thread_id: bench.session.session_id } });
@@ -259,7 +259,7 @@ describe("progress", () => {
 describe("a store that refuses", () => {
   it("the end of a run delays it: the run is over when the store takes it again", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) }, createTestStorage());
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) }, createTestStorage());
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     storage.failures.add("finish");
@@ -281,7 +281,7 @@ describe("a store that refuses", () => {
       })
       .addEdge(START, "talks")
       .compile();
-    const { runs, session, storage } = await createBench({ agent: chatty });
+    const { runs, session, storage } = await createHarness({ agent: chatty });
     storage.failures.add("reserve");
     const run = await runs.start(session, request("agent", { stream_mode: ["custom"] }));
     const failing = new Promise<void>((resolve) => {
@@ -299,7 +299,7 @@ describe("a store that refuses", () => {
   });
 
   it("a queue that cannot be read is tried again", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     storage.failures.add("claim");
     const run = await runs.start(session, request("agent"));
     await settle();

@@ -7,7 +7,7 @@ import type { Run } from "@millrace/engine/storage/records";
 import { createTestStorage } from "../../support/test-storage.ts";
 import {
   collect,
-  createBench,
+  createHarness,
   createGate,
   createRuns,
   createSession,
@@ -18,11 +18,11 @@ import {
   serve,
   settle,
   State,
-  type Bench,
+  type Harness,
 } from "../fixtures.ts";
 
 /** What a new process finds: the same rows and checkpoints, nothing in memory. */
-function restart({ storage }: Bench, graphs: Record<string, unknown>) {
+function restart({ storage }: Harness, graphs: Record<string, unknown>) {
   return createRuns(storage, serve(graphs, storage.checkpointer));
 }
 
@@ -59,7 +59,7 @@ describe("a drain", () => {
     const [, graph, steps] = row;
     const calls: Record<string, number> = {};
     const gate = createGate();
-    const bench = await createBench({ agent: graph(gate, calls) });
+    const bench = await createHarness({ agent: graph(gate, calls) });
     const run = await bench.runs.start(bench.session, request("agent"));
     await gate.arrived;
     const drained = bench.runs.drain(60_000);
@@ -77,7 +77,7 @@ describe("a drain", () => {
 
   it("lets a client's stop win", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     const drained = runs.drain(60_000);
@@ -88,7 +88,7 @@ describe("a drain", () => {
   it("counts no crash however often the server is stopped in time", async () => {
     const gate = createGate();
     const graphs = { agent: gatedGraph(gate) };
-    const bench = await createBench(graphs);
+    const bench = await createHarness(graphs);
     const run = await bench.runs.start(bench.session, request("agent"));
     await gate.arrived;
     await bench.runs.drain(0);
@@ -107,7 +107,7 @@ describe("a drain", () => {
 
 describe("a run that takes the process with it", () => {
   it("is set aside after the third time, without being begun again; its session is usable", async () => {
-    const bench = await createBench({ agent: plainGraph() });
+    const bench = await createHarness({ agent: plainGraph() });
     const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
     const deadly: Run = { ...done, run_id: crypto.randomUUID(), status: "running", attempt: 3, crashes: 2 };
     bench.storage.rows.putRun(deadly);
@@ -129,7 +129,7 @@ describe("a run that takes the process with it", () => {
   });
 
   it("has two more tries before that", async () => {
-    const bench = await createBench({ agent: plainGraph() });
+    const bench = await createHarness({ agent: plainGraph() });
     const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
     const hurt: Run = { ...done, run_id: crypto.randomUUID(), status: "running", attempt: 2, crashes: 1 };
     bench.storage.rows.putRun(hurt);
@@ -145,7 +145,7 @@ describe("a stopped run that takes the process with it while its turn is kept", 
     [2, false],
   ])("is ended without that after the third time (before: %i, its turn is kept: %s)", async (crashes, isKept) => {
     const graphs = { agent: workflow.compile() };
-    const bench = await createBench(graphs);
+    const bench = await createHarness(graphs);
     const run = await bench.runs.start(bench.session, request("agent", { after_seconds: 3600 }));
     await bench.runs.drain(0);
     const stopped = { status: "running", attempt: crashes + 1, crashes, stop_requested: "interrupt" } as const;
@@ -160,7 +160,7 @@ describe("a stopped run that takes the process with it while its turn is kept", 
 
 describe("runs on their last try", () => {
   it("are taken up alone also where they were stopped, so that ending one costs the others no try", async () => {
-    const bench = await createBench({ agent: plainGraph() });
+    const bench = await createHarness({ agent: plainGraph() });
     const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
     const runOf = async (fields: Partial<Run>): Promise<Run> => {
       const { session_id } = await createSession(bench.storage);
@@ -182,7 +182,7 @@ describe("runs on their last try", () => {
   });
 
   it("are taken up one after the other, so that one of them cannot use up the budget of the rest", async () => {
-    const bench = await createBench({ agent: plainGraph() });
+    const bench = await createHarness({ agent: plainGraph() });
     const done = await bench.runs.wait((await bench.runs.start(bench.session, request("agent"))).run_id, never);
     const suspects: Run[] = [];
     for (const crashes of [1, 1, 0]) {
@@ -212,7 +212,7 @@ describe("runs on their last try", () => {
 describe("an attempt that another has taken over", () => {
   it("writes neither an end nor events", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     const waiting = runs.wait(run.run_id, never);
     await gate.arrived;
@@ -231,7 +231,7 @@ describe("runs that wait", () => {
 
   it("know how many of their session come before them", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const started = [];
     for (const _ of [0, 1, 2]) started.push(await runs.start(session, request("agent", enqueue)));
     const other = await runs.start(await createSession(storage), request("agent", { after_seconds: 3600 }));
@@ -246,7 +246,7 @@ describe("runs that wait", () => {
 
   it("behind a stopped run are stopped too when that is asked for, those before and elsewhere are not", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const started = [];
     for (const _ of [0, 1, 2, 3]) started.push(await runs.start(session, request("agent", enqueue)));
     const [, second, third, fourth] = started;
@@ -270,7 +270,7 @@ describe("runs that wait", () => {
 describe("a gap", () => {
   it("is told to a reader whose id the run has not, live and afterwards, and to nobody else", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     await settle();
@@ -284,7 +284,7 @@ describe("a gap", () => {
 
   it("is told where a crash has taken what was told but not yet stored", async () => {
     const gate = createGate();
-    const bench = await createBench({ agent: gatedGraph(gate) });
+    const bench = await createHarness({ agent: gatedGraph(gate) });
     const run = await bench.runs.start(bench.session, request("agent"));
     await gate.arrived;
     await settle();
@@ -302,7 +302,7 @@ describe("a gap", () => {
 
   it("is told for what retention has removed, which leaves what is not over alone", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: plainGraph(), gated: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph(), gated: gatedGraph(gate) });
     const ended = await runs.wait((await runs.start(session, request("agent"))).run_id, never);
     const running = await runs.start(await createSession(storage), request("gated"));
     await gate.arrived;
@@ -334,7 +334,7 @@ describe("a run that is admitted while the server stops", () => {
       stopped ??= bench.runs.drain(0);
       return admitted;
     };
-    const bench = await createBench({ agent: plainGraph() }, storage);
+    const bench = await createHarness({ agent: plainGraph() }, storage);
     const run = await bench.runs.start(bench.session, request("agent"));
     expect(run).toMatchObject({ status: "pending", attempt: 0 });
     await stopped;
@@ -346,7 +346,7 @@ describe("a run that is admitted while the server stops", () => {
   });
 
   it("gives its place back where it is refused", async () => {
-    const { runs, session, storage } = await createBench({ agent: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const admit = storage.runs.admit.bind(storage.runs);
     storage.runs.admit = () => Promise.reject(new Error("the disk is full"));
     await expect(runs.start(session, request("agent"))).rejects.toThrow("the disk is full");

@@ -14,7 +14,7 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { crashCopy, openIn } from "../recovery/crash-copy.ts";
 import {
   collect,
-  createBench,
+  createHarness,
   createGate,
   createRuns,
   createSession,
@@ -368,7 +368,7 @@ function unwritable(saver: SqliteStorage["checkpointer"], until: Promise<unknown
 describe("a stop of a run that is not in hand", () => {
   it("is on disk for the next start, which ends the run; one that is over stays as it is", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     await gate.arrived;
@@ -395,7 +395,7 @@ describe("the note of a stop", () => {
     ["waits", "interrupt"],
   ] as const)("is on disk before the end of its run, which is aborted at once (%s, %s)", async (state, action) => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const walking = await runs.start(session, request("agent"));
     const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
     await gate.arrived;
@@ -416,7 +416,7 @@ describe("the note of a stop", () => {
     const gate = createGate();
     const storage = createTestStorage();
     storage.runs.requestStop = () => new Promise(() => undefined);
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) }, storage);
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) }, storage);
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     expect((await runs.cancel(run.run_id, { action: "interrupt", wait: true }))?.status).toBe("interrupted");
@@ -424,7 +424,7 @@ describe("the note of a stop", () => {
 
   it("that cannot be written is told to who does not wait for the end, and the run stops all the same", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
     await gate.arrived;
     storage.failures.add("requestStop");

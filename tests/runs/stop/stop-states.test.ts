@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { StopReason } from "@millrace/engine/run-events";
 import { Stop, stopTransitions, type StopState, stopStates } from "@millrace/engine/runs/active-run";
-import { createBench, createGate, createSession, gatedGraph, plainGraph, request } from "../fixtures.ts";
+import { createHarness, createGate, createSession, gatedGraph, plainGraph, request } from "../fixtures.ts";
 
 /** A stop that has come to a state on the shortest way. */
 function at(state: StopState): Stop {
@@ -87,7 +87,7 @@ describe("a request to stop", () => {
 describe("the stop of a session", () => {
   it("is found while a run of it is in hand, goes through its states, and is another one for the next run", async () => {
     const gate = createGate();
-    const { runs, session, storage } = await createBench({ agent: gatedGraph(gate), plain: plainGraph() });
+    const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate), plain: plainGraph() });
     expect(runs.stopOf(session.session_id)).toBeUndefined();
     const run = await runs.start(session, request("agent"));
     await runs.start(session, request("plain", { multitask_strategy: "enqueue" }));
@@ -107,7 +107,7 @@ describe("the stop of a session", () => {
 
   it("says session_switch where the session is going, and app_shutdown where the server is", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     await runs.start(session, request("agent"));
     await gate.arrived;
     const going = runs.stopOf(session.session_id);
@@ -122,7 +122,7 @@ describe("the stop of a session", () => {
 
   it("is idle again after a run that ended by itself", async () => {
     const gate = createGate();
-    const { runs, session } = await createBench({ agent: gatedGraph(gate) });
+    const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     await runs.start(session, request("agent"));
     await gate.arrived;
     const stop = runs.stopOf(session.session_id);
