@@ -3,7 +3,13 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Run } from "@langchain/langgraph-sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { showLater } from "@millrace/testing/clock";
-import { allChannels, command, isEnd, openRecord, type WireEvent } from "../../support/requests/protocol-client.ts";
+import {
+  allChannels,
+  command,
+  isEnd,
+  openEventStream,
+  type WireEvent,
+} from "../../support/requests/protocol-client.ts";
 import { readEvents, readText } from "@millrace/testing/read-events";
 import { openGate } from "../../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -33,7 +39,7 @@ const seqs = (events: WireEvent[]): number[] => events.map(({ seq }) => seq);
 /** Performs one run and returns all its events. */
 async function recordOf(assistant: string, input: unknown, filter: object = {}): Promise<WireEvent[]> {
   const threadId = crypto.randomUUID();
-  const reader = await openRecord(server, threadId, filter);
+  const reader = await openEventStream(server, threadId, filter);
   await start(threadId, assistant, input);
   const events = await reader.until(isEnd);
   await reader.leave();
@@ -178,7 +184,7 @@ describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packa
     const root = await recordOf("nested", hello, { namespaces: [[]], depth: 0 });
     expect(root.every(({ params }) => params.namespace.length === 0)).toBe(true);
     const threadId = crypto.randomUUID();
-    const inside = await openRecord(server, threadId, { channels: ["lifecycle"], namespaces: [["inside"]] });
+    const inside = await openEventStream(server, threadId, { channels: ["lifecycle"], namespaces: [["inside"]] });
     await start(threadId, "nested", hello);
     const events = await inside.until(
       ({ params }) => params.namespace.length === 1 && params.data["event"] === "completed",
@@ -193,7 +199,7 @@ const isTold = ({ payload }: Record<string, unknown>, at: number): boolean => (p
 describe("the event stream of a thread", () => {
   it("stays open from run to run", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId, { channels: ["lifecycle"] });
+    const reader = await openEventStream(server, threadId, { channels: ["lifecycle"] });
     await start(threadId, "counter", { value: 1 });
     const first = await reader.until(isEnd);
     await start(threadId, "counter", { value: 1 });
@@ -204,7 +210,7 @@ describe("the event stream of a thread", () => {
 
   it("is the same for a late subscriber, and resumes after `since`, also after a restart", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId);
+    const reader = await openEventStream(server, threadId);
     await start(threadId, "talker", hello);
     const first = await reader.until(isEnd);
     await start(threadId, "nested", hello);
@@ -212,19 +218,19 @@ describe("the event stream of a thread", () => {
     await reader.leave();
     const all = [...first, ...second];
 
-    const late = await openRecord(server, threadId);
+    const late = await openEventStream(server, threadId);
     expect(await late.until(isEnd)).toEqual(second);
     await late.leave();
 
     await server.close();
     server = await server.restart();
     const middle = first[5]?.seq ?? 0;
-    const resumed = await openRecord(server, threadId, { since: middle });
+    const resumed = await openEventStream(server, threadId, { since: middle });
     const rest = [...(await resumed.until(isEnd)), ...(await resumed.until(isEnd))];
     expect(rest).toEqual(all.filter(({ seq }) => seq > middle));
     await resumed.leave();
 
-    const byHeader = await openRecord(server, threadId, {}, { "last-event-id": second[3]?.event_id ?? "" });
+    const byHeader = await openEventStream(server, threadId, {}, { "last-event-id": second[3]?.event_id ?? "" });
     expect(await byHeader.until(isEnd)).toEqual(second.slice(4));
     await byHeader.leave();
   });
@@ -232,10 +238,10 @@ describe("the event stream of a thread", () => {
   it("has all events of an active run for a late subscriber, and none twice", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const early = await openRecord(server, threadId);
+    const early = await openEventStream(server, threadId);
     await start(threadId, "gated", { gate });
     const begin = await early.until(({ method }) => method === "custom");
-    const late = await openRecord(server, threadId);
+    const late = await openEventStream(server, threadId);
     await late.until(({ method }) => method === "custom");
     openGate(gate);
     const rest = await early.until(isEnd);
@@ -248,17 +254,17 @@ describe("the event stream of a thread", () => {
   it("continues in a run that a restart interrupted, without lost or repeated events", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const reader = await openRecord(server, threadId);
+    const reader = await openEventStream(server, threadId);
     await start(threadId, "gated", { gate });
     const before = await reader.until(({ method }) => method === "custom");
     await reader.leave();
     await server.close();
     server = await server.restart();
     const since = before.at(-1)?.seq;
-    const back = await openRecord(server, threadId, { since });
+    const back = await openEventStream(server, threadId, { since });
     openGate(gate);
     const after = await back.until(isEnd);
-    const whole = await openRecord(server, threadId);
+    const whole = await openEventStream(server, threadId);
     expect(await whole.until(isEnd)).toEqual([...before, ...after]);
     const events = [...before, ...after];
     expect(seqs(events)).toEqual([...new Set(seqs(events))].toSorted((a, b) => a - b));
@@ -272,7 +278,7 @@ describe("the event stream of a thread", () => {
     const own = await startTestServer();
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const reader = await openRecord(own, threadId);
+    const reader = await openEventStream(own, threadId);
     await command(own, threadId, "run.start", { assistant_id: "gated", input: { gate } });
     await reader.until(({ method }) => method === "custom");
     const closed = own.close();
@@ -294,7 +300,7 @@ describe("the event stream of a thread", () => {
     // The first argument of a request's "response" event is the response.
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     const { result } = await start(threadId, "flood", { events: count, size: 20_000, gate });
-    const half = await openRecord(server, threadId, { channels: ["custom"] });
+    const half = await openEventStream(server, threadId, { channels: ["custom"] });
     await half.until(({ params }) => isTold(params.data, count / 2 - 1));
     await half.leave();
     showLater(3_000);
@@ -305,7 +311,10 @@ describe("the event stream of a thread", () => {
     // The data are events of the protocol.
     const seen = (await readEvents(new Response(text))).map(({ data }) => data as WireEvent);
     expect(seen.length).toBeLessThan(count);
-    const back = await openRecord(server, threadId, { channels: ["custom", "lifecycle"], since: seen.at(-1)?.seq });
+    const back = await openEventStream(server, threadId, {
+      channels: ["custom", "lifecycle"],
+      since: seen.at(-1)?.seq,
+    });
     const all = [...seen, ...(await back.until(isEnd))];
     const told = dataOf(all, "custom") as { payload: { at: number } }[];
     expect(told.map(({ payload }) => payload.at)).toEqual(Array.from({ length: count }, (_, at) => at));
@@ -314,7 +323,7 @@ describe("the event stream of a thread", () => {
 
   it("has the events of runs that the other protocol started", async () => {
     const { thread_id } = await server.client.threads.create();
-    const reader = await openRecord(server, thread_id);
+    const reader = await openEventStream(server, thread_id);
     await server.client.runs.wait(thread_id, "counter", { input: { value: 3 } });
     const events = await reader.until(isEnd);
     expect(events.map(({ method }) => method)).toEqual(["lifecycle", "values", "values", "lifecycle"]);
@@ -338,7 +347,7 @@ describe("commands", () => {
     expect(answer).toMatchObject({ type: "success", id: 7, meta: { thread_id: threadId } });
     const runId = String(answer.result["run_id"]);
     await server.client.runs.join(threadId, runId);
-    const record = await openRecord(server, threadId);
+    const record = await openEventStream(server, threadId);
     const events = await record.until(isEnd);
     expect(seqs(events)[0]).toBeGreaterThan(answer.meta.applied_through_seq);
     const next = await start(threadId, "counter", { value: 1 });
@@ -364,7 +373,7 @@ describe("commands", () => {
 
   it("input.respond answers a run's question, and subscribers receive that it was answered", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId);
+    const reader = await openEventStream(server, threadId);
     await start(threadId, "asker", {});
     const asked = await reader.until(isEnd);
     const [{ interrupt_id }] = dataOf(asked, "input.requested") as [{ interrupt_id: string }];
@@ -390,7 +399,7 @@ describe("commands", () => {
 
   it("input.respond answers several questions in one run, each in its namespace", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId);
+    const reader = await openEventStream(server, threadId);
     await start(threadId, "twoDepths", {});
     const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
     expect(new Set(asked.map(({ params }) => params.namespace.length))).toEqual(new Set([0, 1]));
@@ -408,7 +417,7 @@ describe("commands", () => {
 
   it("input.respond answers an open question after the run with another answer has failed", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId);
+    const reader = await openEventStream(server, threadId);
     await start(threadId, "touchy", {});
     const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
     const idOf = (question: string): unknown =>
@@ -429,7 +438,7 @@ describe("commands", () => {
 
   it("input.respond can update the state with the answer", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId);
+    const reader = await openEventStream(server, threadId);
     await start(threadId, "twoDepths", {});
     const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
     const responses = asked.map(({ params: { data } }) => ({ interrupt_id: data["interrupt_id"], response: "so" }));
@@ -445,7 +454,7 @@ describe("commands", () => {
     ["rollback", 1],
   ])("a run with the strategy %s ends the one before, whose end is sent", async (multitask_strategy, left) => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId, {
+    const reader = await openEventStream(server, threadId, {
       channels: ["lifecycle", "custom"],
       namespaces: [[]],
       depth: 0,
@@ -489,7 +498,7 @@ describe("commands", () => {
 
   it("the input of run.start is the answer if the thread has an open question", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openRecord(server, threadId);
+    const reader = await openEventStream(server, threadId);
     await start(threadId, "asker", {});
     await reader.until(isEnd);
     await start(threadId, "asker", "by input");

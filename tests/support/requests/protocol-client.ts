@@ -53,7 +53,7 @@ export async function command(
 }
 
 /** A reader of a thread's record. */
-export interface RecordReader {
+export interface EventStreamReader {
   response: Response;
   /** Reads until an event is one that is looked for, and gives all that were read. */
   until(isLast: (event: WireEvent) => boolean): Promise<WireEvent[]>;
@@ -61,12 +61,12 @@ export interface RecordReader {
 }
 
 /** Opens the record over server-sent events, all channels unless it is told otherwise. */
-export async function openRecord(
+export async function openEventStream(
   server: TestServer,
   threadId: string,
   filter: object = {},
   headers: Record<string, string> = {},
-): Promise<RecordReader> {
+): Promise<EventStreamReader> {
   const body = { channels: allChannels, ...filter };
   const response = await server.send("POST", `/threads/${threadId}/stream/events`, body, headers);
   const events = eventsOf(response)[Symbol.asyncIterator]();
