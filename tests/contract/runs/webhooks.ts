@@ -21,8 +21,9 @@ async function endRun(
 /** The due webhooks, oldest first; they remain due. */
 export async function webhooksDue(webhooks: WebhookStore, now: string, busy?: BusyReceivers): Promise<Webhook[]> {
   const due: Webhook[] = [];
-  for (let one = await webhooks.take(now, busy); one !== undefined; one = await webhooks.take(now, busy)) due.push(one);
-  for (const { webhook_id } of due) await webhooks.giveBack(webhook_id);
+  for (let one = await webhooks.claim(now, busy); one !== undefined; one = await webhooks.claim(now, busy))
+    due.push(one);
+  for (const { webhook_id } of due) await webhooks.release(webhook_id);
   return due;
 }
 
@@ -31,7 +32,7 @@ export function describeWebhooks(fixture: StorageFixture): void {
   describe("webhooks", () => {
     it("are stored with the end of their run, and survive the run, its session and a restart", async () => {
       const { sessions, webhooks } = fixture.storage;
-      expect(await webhooks.next()).toBeUndefined();
+      expect(await webhooks.nextDueAt()).toBeUndefined();
       await endRun(fixture.storage, "r0", undefined);
       await endRun(fixture.storage, "r1", { url: "https://example.com/a", host: "example.com", body: '{"a":1}' });
       await endRun(fixture.storage, "r2", { url: "/b", host: "", body: "{}" });
@@ -45,19 +46,19 @@ export function describeWebhooks(fixture: StorageFixture): void {
         ["r1", "https://example.com/a", '{"a":1}', 0],
         ["r2", "/b", "{}", 0],
       ]);
-      expect(await after.next()).toBe(due[0]?.due_at);
-      expect(await after.take("2020-01-01T00:00:00.000Z")).toBeUndefined();
+      expect(await after.nextDueAt()).toBe(due[0]?.due_at);
+      expect(await after.claim("2020-01-01T00:00:00.000Z")).toBeUndefined();
     });
 
     it("are taken by one server at a time, until they are given back or that server has gone", async () => {
       for (const id of ["r1", "r2"]) await endRun(fixture.storage, id, { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
-      const taken = await Promise.all([1, 2, 3].map(() => webhooks.take(far)));
+      const taken = await Promise.all([1, 2, 3].map(() => webhooks.claim(far)));
       expect(new Set(taken.map((one) => one?.run_id))).toEqual(new Set(["r1", "r2", undefined]));
-      const again = (await webhooks.next()) ?? far;
+      const again = (await webhooks.nextDueAt()) ?? far;
       expect(Date.parse(again)).toBeGreaterThan(Date.now());
-      await webhooks.giveBack(taken[1]?.webhook_id ?? -1);
-      expect(await webhooks.take(far)).toEqual(taken[1]);
+      await webhooks.release(taken[1]?.webhook_id ?? -1);
+      expect(await webhooks.claim(far)).toEqual(taken[1]);
       expect((await webhooksDue((await fixture.reopen()).webhooks, far)).map(({ run_id }) => run_id)).toEqual([
         "r1",
         "r2",
@@ -67,16 +68,16 @@ export function describeWebhooks(fixture: StorageFixture): void {
     it("are due later after a failed delivery, and can be removed", async () => {
       await endRun(fixture.storage, "r1", { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
-      const webhook = await webhooks.take(far);
+      const webhook = await webhooks.claim(far);
       const id = webhook?.webhook_id ?? -1;
       await webhooks.postpone(id, "2998-01-01T00:00:00.000Z");
-      expect(await webhooks.take(new Date().toISOString())).toBeUndefined();
+      expect(await webhooks.claim(new Date().toISOString())).toBeUndefined();
       expect(await webhooksDue(webhooks, far)).toEqual([
         { ...webhook, attempts: 1, due_at: "2998-01-01T00:00:00.000Z" },
       ]);
-      expect(await webhooks.next()).toBe("2998-01-01T00:00:00.000Z");
+      expect(await webhooks.nextDueAt()).toBe("2998-01-01T00:00:00.000Z");
       await webhooks.remove(id);
-      expect(await webhooks.next()).toBeUndefined();
+      expect(await webhooks.nextDueAt()).toBeUndefined();
     });
 
     it("of busy receivers and owners are skipped", async () => {
@@ -96,7 +97,7 @@ export function describeWebhooks(fixture: StorageFixture): void {
         (await webhooksDue(webhooks, far, { ...nobody, ...busy })).map(({ webhook_id }) => webhook_id);
       expect(await left({ hosts: ["two.example"] })).toEqual([first, third]);
       expect(await left({ owners: ["ada", "bob"] })).toEqual([third]);
-      expect(await webhooks.next({ ...nobody, owners: ["ada"], hosts: [""] })).toBe(all[1]?.due_at);
+      expect(await webhooks.nextDueAt({ ...nobody, owners: ["ada"], hosts: [""] })).toBe(all[1]?.due_at);
     });
   });
 }

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statSync, writeF
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { nobody, withClient } from "./postgres.ts";
+import { unprivilegedUser, withClient } from "./postgres.ts";
 
 /** PgBouncer between a server and the PostgreSQL of tests: after each transaction a connection may serve another client. */
 export interface Pooler {
@@ -49,11 +49,11 @@ default_pool_size = 3
 server_idle_timeout = 1
 `,
   );
-  if (nobody.uid !== undefined) {
-    for (const path of [folder, settings]) chownSync(path, nobody.uid, nobody.gid);
+  if (unprivilegedUser.uid !== undefined) {
+    for (const path of [folder, settings]) chownSync(path, unprivilegedUser.uid, unprivilegedUser.gid);
     chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011);
   }
-  const child = spawn(program, [settings], { ...nobody, cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(program, [settings], { ...unprivilegedUser, cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
   let said = "";
   child.stderr.on("data", (part) => (said += String(part)));

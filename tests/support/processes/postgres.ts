@@ -45,7 +45,7 @@ export interface PostgresNeeds {
 }
 
 /** PostgreSQL refuses to run as root: then it runs as nobody. */
-export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+export const unprivilegedUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /**
  * The first there is of: a server that runs already (MILLRACE_TEST_DATABASE_URL), an installed PostgreSQL, and the binaries
@@ -92,8 +92,8 @@ function unpackPrograms(folder: string): string {
 
 async function startOwn(installed: string | undefined, { isLasting = false }: PostgresNeeds): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-postgres-"));
-  if (nobody.uid !== undefined) {
-    chownSync(folder, nobody.uid, nobody.gid);
+  if (unprivilegedUser.uid !== undefined) {
+    chownSync(folder, unprivilegedUser.uid, unprivilegedUser.gid);
     // The temporary folder of the tests is root's alone; nobody has to get through it.
     chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011);
   }
@@ -146,7 +146,7 @@ interface Started {
 }
 
 function start(program: string, args: string[]): Started {
-  const child = spawn(program, args, { ...nobody, cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(program, args, { ...unprivilegedUser, cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
   let text = "";
   child.stderr.on("data", (part) => (text += String(part)));
   return { process: child, ended: once(child, "exit"), said: () => text };

@@ -71,9 +71,9 @@ export class WebhookSender {
     const { store, logger } = this.#parts;
     try {
       while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {
-        const webhook = await store.take(commonDate(), this.#busy());
+        const webhook = await store.claim(commonDate(), this.#busy());
         if (webhook === undefined) {
-          const next = await store.next(this.#busy());
+          const next = await store.nextDueAt(this.#busy());
           return next === undefined ? undefined : Date.parse(next);
         }
         this.#begin(webhook);
@@ -93,7 +93,7 @@ export class WebhookSender {
         logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told");
         // It is still due: a store that refuses is not asked at once again. An abort only ends the wait.
         await sleep(minute, undefined, { signal, ref: false }).catch(() => undefined);
-        await store.giveBack(webhook.webhook_id);
+        await store.release(webhook.webhook_id);
       })
       .catch((error: unknown) => logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told"))
       .finally(() => {
@@ -122,7 +122,7 @@ export class WebhookSender {
       await this.#post(webhook);
     } catch (error) {
       if (this.#stopped.signal.aborted) {
-        await store.giveBack(webhook_id);
+        await store.release(webhook_id);
         return;
       }
       const problem = { run_id, attempts: attempts + 1, problem: errorMessage(error) };

@@ -170,11 +170,11 @@ export interface WebhookStore {
    * Takes the oldest that is due at `now` (ISO date). No other server and no later call gets it before it is postponed or
    * given back, or has been with a server that is gone for some time.
    */
-  take(now: string, busy?: BusyReceivers): Promise<Webhook | undefined>;
+  claim(now: string, busy?: BusyReceivers): Promise<Webhook | undefined>;
   /** When there could be another one to take; `undefined` when none is left. */
-  next(busy?: BusyReceivers): Promise<string | undefined>;
+  nextDueAt(busy?: BusyReceivers): Promise<string | undefined>;
   /** It was taken and not delivered: it is due as before. */
-  giveBack(webhookId: number): Promise<void>;
+  release(webhookId: number): Promise<void>;
   /** It was tried in vain once more, and is due again at `dueAt` (ISO date). */
   postpone(webhookId: number, dueAt: string): Promise<void>;
   /** It was delivered, or given up. */

@@ -14,14 +14,14 @@ const lease = "90 seconds";
 const isFree = `(taken_until IS NULL OR taken_until < now() OR NOT EXISTS (SELECT FROM servers WHERE id = taken_by)) AND host <> ALL ($1::text[])
   AND (owner IS NULL OR owner <> ALL ($2::text[]))`;
 
-const nobody: BusyReceivers = { hosts: [], owners: [] };
+const noBusyReceivers: BusyReceivers = { hosts: [], owners: [] };
 
 const valuesOf = ({ hosts, owners }: BusyReceivers): Values => [hosts, owners];
 
 /** What the ends of runs have left to tell, in PostgreSQL. `server`: the number of this server, which has what it takes. */
 export function createWebhookStore(database: Statements, server: () => number): WebhookStore {
   return {
-    async take(now, busy = nobody) {
+    async claim(now, busy = noBusyReceivers) {
       const sql = `UPDATE webhooks SET taken_until = now() + interval '${lease}', taken_by = $4 WHERE webhook_id = (
           SELECT webhook_id FROM webhooks WHERE due_at <= $3 AND ${isFree}
           ORDER BY due_at, webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -29,7 +29,7 @@ export function createWebhookStore(database: Statements, server: () => number): 
       return readRow(StoredWebhook, "webhooks", (await database.rows(sql, [...valuesOf(busy), now, server()]))[0]);
     },
 
-    async next(busy = nobody) {
+    async nextDueAt(busy = noBusyReceivers) {
       const sql = `SELECT (SELECT due_at FROM webhooks WHERE ${isFree} ORDER BY due_at LIMIT 1) AS due_at,
         (SELECT min(taken_until) FROM webhooks WHERE taken_until >= now()) AS taken_until`;
       const [row] = await database.read(sql, valuesOf(busy));
@@ -37,7 +37,7 @@ export function createWebhookStore(database: Statements, server: () => number): 
       return [due_at, taken_until?.toISOString()].flatMap((date) => date ?? []).toSorted()[0];
     },
 
-    async giveBack(webhookId) {
+    async release(webhookId) {
       const sql = `UPDATE webhooks SET taken_until = NULL WHERE webhook_id = $1 RETURNING ${asyncCommit}`;
       await database.rows(sql, [webhookId]);
     },

@@ -176,7 +176,7 @@ const isFree = `webhook_id NOT IN (SELECT value FROM json_each(@taken))
   AND host NOT IN (SELECT value FROM json_each(@hosts))
   AND (owner IS NULL OR owner NOT IN (SELECT value FROM json_each(@owners)))`;
 
-const nobody: BusyReceivers = { hosts: [], owners: [] };
+const noBusyReceivers: BusyReceivers = { hosts: [], owners: [] };
 
 /** What the ends of runs have left to tell, in SQLite. Which of it was taken is forgotten with the process. */
 export function createWebhookStore(database: Database, commits: GroupCommit): WebhookStore {
@@ -187,7 +187,7 @@ export function createWebhookStore(database: Database, commits: GroupCommit): We
     owners: JSON.stringify(owners),
   });
   return {
-    take: async (now, busy = nobody) => {
+    claim: async (now, busy = noBusyReceivers) => {
       const sql = `SELECT * FROM webhooks WHERE webhook_id = (
           SELECT webhook_id FROM webhooks WHERE due_at <= @now AND ${isFree} ORDER BY due_at, webhook_id LIMIT 1
         )`;
@@ -197,7 +197,7 @@ export function createWebhookStore(database: Database, commits: GroupCommit): We
       return webhook;
     },
 
-    next: async (busy = nobody) =>
+    nextDueAt: async (busy = noBusyReceivers) =>
       database.read(
         () =>
           readRow(
@@ -207,7 +207,7 @@ export function createWebhookStore(database: Database, commits: GroupCommit): We
           )?.due_at,
       ),
 
-    giveBack: async (webhookId) => void taken.delete(webhookId),
+    release: async (webhookId) => void taken.delete(webhookId),
 
     async postpone(webhook_id, due_at) {
       const sql = "UPDATE webhooks SET attempts = attempts + 1, due_at = @due_at WHERE webhook_id = @webhook_id";
