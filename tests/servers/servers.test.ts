@@ -217,8 +217,8 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
       await put(0);
       await one.sessions.update("s1", { metadata: { by: "one" } });
       await servers.query("UPDATE sessions SET turn_until = now() - interval '1 second'");
-      const { taken } = await other.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
-      expect(taken?.run_id).toBe("r1");
+      const { claimed } = await other.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+      expect(claimed?.run_id).toBe("r1");
       for (const write of writes) await expect(write()).rejects.toMatchObject({ code: "conflict" });
       expect(await one.sessions.get("s1")).toMatchObject({ metadata: { by: "one" } });
     });
@@ -306,10 +306,10 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
   it("keep the questions of a run that another server starts during a rollback", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     await one.sessions.create(sessionRecord("s1"));
-    const { taken } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+    const { claimed } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
     await one.runs.requestStop("r1", "rollback");
     const idle = { session_status: "idle", interrupts: {} } as const;
-    const attempt = one.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
+    const attempt = one.attempt({ run_id: "r1", session_id: "s1", attempt: claimed?.attempt });
     const ended = await attempt.finish({ ...idle, status: "interrupted", isRemoved: true });
     const interrupts = { task: [{ id: "q1", value: "Which one?" }] };
     const ask = async (): Promise<void> => {
@@ -361,13 +361,13 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
   it("refuse the writes of a server whose lease has expired, and give it a new lease", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     await one.sessions.create(sessionRecord("s1"));
-    const { taken } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
-    const attempt = one.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
+    const { claimed } = await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+    const attempt = one.attempt({ run_id: "r1", session_id: "s1", attempt: claimed?.attempt });
     const lost = new Promise<void>((resolve) => one.cluster.onLeaseLost(resolve));
     const { id } = one.cluster;
-    expect(await other.runs.take()).toEqual([]);
+    expect(await other.runs.acquire()).toEqual([]);
     await servers.query(`DELETE FROM servers WHERE id = ${id}`);
-    expect(await other.runs.take()).toMatchObject([{ run_id: "r1", status: "running" }]);
+    expect(await other.runs.acquire()).toMatchObject([{ run_id: "r1", status: "running" }]);
     await expect(
       attempt.append([{ id: 0, at: 0, event: "metadata", data: { run_id: "r1", attempt: 1 } }]),
     ).rejects.toMatchObject({ code: "conflict" });

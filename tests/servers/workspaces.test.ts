@@ -137,8 +137,8 @@ describe.skipIf(postgres === undefined)("servers and the workspaces of their too
   it("rename and delete nothing once another server may have taken the run", async () => {
     const storage = await servers.open();
     await storage.sessions.create(sessionRecord("s1"));
-    const { taken } = await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
-    const { ledger } = storage.attempt({ run_id: "r1", session_id: "s1", attempt: taken?.attempt });
+    const { claimed } = await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+    const { ledger } = storage.attempt({ run_id: "r1", session_id: "s1", attempt: claimed?.attempt });
     // A server that was frozen after the start of its call goes on with the rest of it.
     const runtime = { locks: createLocks(), ledger: { ...createMemoryLedger(), confirm: ledger.confirm } };
     const call = (tool: Tool, callId: string, input: Record<string, string>): Promise<ToolResult> => {

@@ -112,9 +112,9 @@ export function describeRunSafety(fixture: StorageFixture): void {
       await newSession("s1");
       const { runs } = fixture.storage;
       await runs.admit(runRecord("r1", "s1"));
-      await writer(fixture.storage, "r1").release();
+      await writer(fixture.storage, "r1").park();
       expect(await runs.claim("s1")).toMatchObject({ attempt: 1, crashes: 0 });
-      await writer(fixture.storage, "r1", 1).release();
+      await writer(fixture.storage, "r1", 1).park();
       expect(await runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 0 });
       expect(await runs.reclaim("r1")).toMatchObject({ attempt: 3, crashes: 1 });
     });
@@ -159,7 +159,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
       const settled = former.operations.settle("o1", { ...begun, status: "success" }, new Map());
       await expect(settled).rejects.toMatchObject(stale);
       await expect(former.requests.note(requestOf())).rejects.toMatchObject(stale);
-      await former.release();
+      await former.park();
       expect(await ledger.list("s1")).toEqual([expect.objectContaining({ tool_call_id: "c1", state: "started" })]);
       expect((await operations.list("s1", { limit: 10, offset: 0 })).operations).toEqual([begun]);
       expect(await requests.calls("s1", "r1")).toEqual([]);

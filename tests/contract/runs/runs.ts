@@ -111,9 +111,9 @@ function describeQueue(fixture: StorageFixture): void {
       const run = runRecord("r1", "free");
       const admitted = await runs.admit(run, { hasRoom });
       expect(admitted.run).toEqual(run);
-      expect(admitted.taken).toEqual(await runs.get("r1"));
-      expect(admitted.taken).toMatchObject({ status: "running", attempt: 1, crashes: 0 });
-      expect(Date.parse(admitted.taken?.started_at ?? "")).not.toBeNaN();
+      expect(admitted.claimed).toEqual(await runs.get("r1"));
+      expect(admitted.claimed).toMatchObject({ status: "running", attempt: 1, crashes: 0 });
+      expect(Date.parse(admitted.claimed?.started_at ?? "")).not.toBeNaN();
       expect(await runs.claim("free")).toBeUndefined();
       await fixture.storage.attempt(runRecord("r1", "free", { attempt: 1 })).reserve(1);
       await runs.admit(runRecord("r2", "busy"));
@@ -122,7 +122,7 @@ function describeQueue(fixture: StorageFixture): void {
         runRecord("r4", "busy"),
         runRecord("r5", "later", { created_at: "2999-01-01T00:00:00.000Z" }),
       ]) {
-        expect((await runs.admit(waiting, { hasRoom })).taken).toBeUndefined();
+        expect((await runs.admit(waiting, { hasRoom })).claimed).toBeUndefined();
         expect(await runs.get(waiting.run_id)).toMatchObject({ status: "pending", attempt: 0 });
       }
       expect((await runs.get("r3"))?.status).toBe("pending");

@@ -244,9 +244,9 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
     });
 
     it("admits a run once, and lets the caller perform it", async () => {
-      const { run: admitted, taken } = await cutDuring(session, begin);
+      const { run: admitted, claimed } = await cutDuring(session, begin);
       expect(admitted).toEqual(runRecord("r1", "s1"));
-      expect(taken).toEqual(await storage.runs.get("r1"));
+      expect(claimed).toEqual(await storage.runs.get("r1"));
       expect(await storage.runs.list("s1", { limit: 10, offset: 0 })).toHaveLength(1);
     });
 

@@ -136,8 +136,8 @@ export class Dispatch {
       if (active === undefined || active.ended) return true;
       if (deps.stopping.aborted) {
         const store = storage.attempt(run);
+        await store.park();
         await store.release();
-        await store.giveBack();
         return true;
       }
       active.begin(run);
@@ -183,7 +183,7 @@ export class Dispatch {
     try {
       const active = await this.#takeInHand(runId, "left");
       if (active === undefined || deps.stopping.aborted) return;
-      await storage.attempt(active.run).release();
+      await storage.attempt(active.run).park();
       active.rollback = active.run.stop_requested === "rollback";
       if (active.run.stop_requested !== null) active.stop.request("user_requested");
       this.schedule(active.run);

@@ -125,7 +125,7 @@ class OtherServers {
   async #takeUntracked(room: number, again: boolean): Promise<Run[]> {
     const { runs } = this.#deps.storage;
     const { active } = this.#dispatch;
-    const taken = (await runs.take(again ? room + active.size : room, again)).filter(
+    const taken = (await runs.acquire(again ? room + active.size : room, again)).filter(
       ({ run_id }) => !active.has(run_id),
     );
     if (!again) return taken;

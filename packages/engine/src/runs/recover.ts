@@ -19,7 +19,7 @@ export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise
   await removeLeftovers(dispatch, deps);
   const { runs, cluster } = deps.storage;
   // Others take as many as they have room for.
-  const taken = await runs.take(cluster.serverCount > 1 ? dispatch.room : undefined);
+  const taken = await runs.acquire(cluster.serverCount > 1 ? dispatch.room : undefined);
   const left = new Set(taken.map(({ run_id }) => run_id));
   await reportUnserved(
     unfinished.filter(({ run_id }) => !left.has(run_id)),
@@ -186,7 +186,7 @@ export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: Runne
 async function release(dispatch: Dispatch, { logger, storage }: RunnerDeps): Promise<void> {
   const walking = [...dispatch.active.values()].filter((active) => active.isExecuting);
   try {
-    await Promise.all([...walking.map(({ store }) => store.release()), storage.runs.giveBack()]);
+    await Promise.all([...walking.map(({ store }) => store.park()), storage.runs.releasePending()]);
   } catch (error) {
     // The next start then takes the runs for crashed ones, of which they may have some.
     logger.error({ err: error }, "runs_not_released");

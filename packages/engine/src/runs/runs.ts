@@ -120,7 +120,7 @@ export class Runs {
       const { run } = admitted;
       if (run.run_id === draft.run_id) this.#dispatch.admit(active);
       else this.#dispatch.active.delete(draft.run_id);
-      taken = admitted.taken;
+      taken = admitted.claimed;
       return taken === undefined && run.run_id === draft.run_id ? { active, run } : { run };
     } catch (error) {
       this.#dispatch.active.delete(draft.run_id);

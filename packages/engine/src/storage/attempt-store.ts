@@ -109,9 +109,9 @@ export interface AttemptStore {
    */
   finish(outcome: RunOutcome, events?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */
-  release(): Promise<void>;
+  park(): Promise<void>;
   /** The attempt has stopped before the end of its run: any server may resume it at once, and no crash is counted. */
-  giveBack(): Promise<void>;
+  release(): Promise<void>;
   /**
    * Whether the database has lost committed writes of the attempt. The attempt cannot continue, and the run needs a new one.
    * Absent for a database within the process.

@@ -18,7 +18,7 @@ export interface MountedWorkspace {
 
 /**
  * The servers on one storage, as one of them sees them. Every unfinished run has one of them as its owner, or none; see
- * `RunStore.take`.
+ * `RunStore.acquire`.
  */
 export interface Cluster {
   /** The id of this server: a new one at each start, and after a lost lease. */

@@ -97,7 +97,7 @@ export interface Admitted {
   /** The run as it was admitted, or that of a submission which came before. */
   run: Run;
   /** The run as its first attempt begins with it, where that is the caller's to perform. */
-  taken?: Run | undefined;
+  claimed?: Run | undefined;
 }
 
 /** Who answers which question with the run's `command.resume`, and what is to be remembered with it. */
@@ -148,9 +148,9 @@ export interface RunStore {
    * Where only one server can work, that is all there is; else without the runs of graphs that this server does not serve. `again`: also what is in this one's hand already, which it may not
    * know.
    */
-  take(sessions?: number, again?: boolean): Promise<Run[]>;
+  acquire(sessions?: number, again?: boolean): Promise<Run[]>;
   /** The server stops: any other one may take its pending runs. */
-  giveBack(): Promise<void>;
+  releasePending(): Promise<void>;
   /**
    * Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. Where a
    * client may ask again under a key, only those whose run ended before `keyedBefore` (ISO date).

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
-import { takeRuns } from "@millrace/engine/storage/postgres/run-records/take";
+import { acquireRuns } from "@millrace/engine/storage/postgres/run-records/acquire";
 import { renewLease } from "@millrace/engine/storage/postgres/servers/lease-statements";
 import { runRecord, sessionRecord } from "../../../contract/records.ts";
 import { startPostgres, withClient } from "../../../support/processes/postgres.ts";
@@ -60,11 +60,11 @@ describe.skipIf(server === undefined)("runs that a stopped server has left over"
         };
         expect(await explain(renewLease, [other.cluster.id, 60, ["agent"]])).toBeLessThan(20);
         await client.query("BEGIN");
-        expect(await explain(takeRuns, [other.cluster.id, 10, false])).toBeLessThan(20);
+        expect(await explain(acquireRuns, [other.cluster.id, 10, false])).toBeLessThan(20);
         await client.query("ROLLBACK");
       });
-      expect((await other.runs.take(10)).map(({ run_id }) => run_id)).toEqual(["r7"]);
-      expect(await other.runs.take(10)).toEqual([]);
+      expect((await other.runs.acquire(10)).map(({ run_id }) => run_id)).toEqual(["r7"]);
+      expect(await other.runs.acquire(10)).toEqual([]);
     } finally {
       await one.close();
       await other.close();

@@ -126,7 +126,7 @@ export async function leaveRun(active: ActiveRun, { logger }: RunnerDeps): Promi
     logger.error({ err: error, run_id: active.run.run_id }, `events_not_stored: ${errorMessage(error)}`);
   }
   const isLost = active.store.isLost === true;
-  if (!isLost) await giveBack(active, logger);
+  if (!isLost) await releaseRun(active, logger);
   const { stop } = active;
   active.abandon(
     isLost
@@ -138,9 +138,9 @@ export async function leaveRun(active: ActiveRun, { logger }: RunnerDeps): Promi
 }
 
 /** Releases the run for any server. If this fails, the others take it over when the lease has expired. */
-async function giveBack({ store, run }: ActiveRun, logger: RunnerDeps["logger"]): Promise<void> {
+async function releaseRun({ store, run }: ActiveRun, logger: RunnerDeps["logger"]): Promise<void> {
   try {
-    await store.giveBack();
+    await store.release();
   } catch (error) {
     logger.error({ err: error, run_id: run.run_id }, "run_not_given_back");
   }

@@ -221,7 +221,7 @@ function createAttempt(
   return {
     ...records,
     finish: (outcome, told) => records.finish(outcome, told).finally(over),
-    giveBack: () => records.giveBack().finally(over),
+    release: () => records.release().finally(over),
     get isLost() {
       return stream.isLost;
     },

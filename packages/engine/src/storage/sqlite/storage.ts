@@ -147,8 +147,8 @@ function attemptsOf({
             return run;
           }),
         ),
-      release: () => commits.durably(() => parkRun(database, of)),
-      giveBack: async () => undefined,
+      park: () => commits.durably(() => parkRun(database, of)),
+      release: async () => undefined,
       get ledger() {
         return (ledger ??= createLedger(database, commits, of));
       },

@@ -61,8 +61,8 @@ export class ServerLock {
   async release(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;
-    const giveBack = "DELETE FROM server_lock WHERE holder = $1 AND NOT EXISTS (SELECT FROM servers)";
-    await this.#database.change(giveBack, [ours.holder]);
+    const release = "DELETE FROM server_lock WHERE holder = $1 AND NOT EXISTS (SELECT FROM servers)";
+    await this.#database.change(release, [ours.holder]);
   }
 
   async #take(gone: string): Promise<boolean> {

@@ -28,11 +28,11 @@ const Outcome = z.object({
     "turn",
     "queue is full",
     "share is full",
-    "id is taken",
+    "id is claimed",
     "answers",
     "not due",
     "pending",
-    "taken",
+    "claimed",
     "done before",
   ]),
   known_run: z.string().nullable(),
@@ -105,7 +105,7 @@ async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<ty
   }
 }
 
-/** What came of a try, and what it has changed; throws where the run was not taken. */
+/** What came of a try, and what it has changed; throws where the run was not claimed. */
 async function settle(
   statements: Statements,
   { run, admission, now }: Attempt,
@@ -130,7 +130,7 @@ async function settle(
       throw queueFull(`${admission.queueLimit} runs`);
     case "share is full":
       throw queueFull(`${admission.ownerQueueLimit} runs of this owner`);
-    case "id is taken":
+    case "id is claimed":
       throw runExists(run);
     case "not due":
       throw cronNotDue(admission.cron);
@@ -142,7 +142,7 @@ async function settle(
     }
     case "pending":
       return admitted(statements, run);
-    case "taken":
+    case "claimed":
       return admitted(statements, run, now);
     default:
       return assertNever(outcome);
@@ -153,12 +153,12 @@ async function settle(
 function admitted(statements: Statements, run: Run, startedAt?: string): Admitted {
   const pending: Run = { ...run, status: "pending" };
   statements.note(changeOfRun("created", pending));
-  const taken: Run | undefined =
+  const claimed: Run | undefined =
     startedAt === undefined ? undefined : { ...pending, status: "running", attempt: 1, started_at: startedAt };
-  if (taken !== undefined) statements.note(changeOfRun("changed", taken));
+  if (claimed !== undefined) statements.note(changeOfRun("changed", claimed));
   const updated_at = startedAt ?? commonDate();
   statements.note(changeOfStatus(run.session_id, { status: "busy", updated_at }));
-  return { run: pending, taken };
+  return { run: pending, claimed };
 }
 
 /** Milliseconds that an admission waits for a change of its session by hand, and between two looks. */
@@ -187,7 +187,7 @@ export async function admitRun(
   return await database.once(async (again) => {
     const attempt: Attempt = { run, admission, isAnswered: false, now, again, ...place };
     const found = await askInTurn(database, attempt);
-    if (found.outcome === "taken" && found.has_states === false) onFirst(run.session_id);
+    if (found.outcome === "claimed" && found.has_states === false) onFirst(run.session_id);
     if (found.outcome !== "answers") return await settle(database, attempt, found);
     return await database.transaction(async (statements) => {
       await statements.rows("SELECT FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE", [run.session_id]);

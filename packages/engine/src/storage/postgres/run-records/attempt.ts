@@ -127,7 +127,7 @@ interface Writing {
 export function createAttemptRecords(
   database: PostgresDatabase,
   { of, stream, peers, trusted }: Writing,
-): Pick<AttemptStore, "reserve" | "finish" | "release" | "giveBack" | "ledger" | "operations"> {
+): Pick<AttemptStore, "reserve" | "finish" | "park" | "release" | "ledger" | "operations"> {
   const writer = [of.run_id, of.attempt ?? null, of.server ?? null];
   const isOwn = "($2::int IS NULL OR attempt = $2) AND ($3::bigint IS NULL OR owner = $3)";
   return {
@@ -145,13 +145,13 @@ export function createAttemptRecords(
         ),
       ),
 
-    release: () =>
+    park: () =>
       database.once(async () => {
         const sql = `UPDATE runs SET parked = true WHERE run_id = $1 AND status = 'running' AND ${isOwn}`;
         await database.change(sql, writer);
       }),
 
-    giveBack: () =>
+    release: () =>
       database.once(async () => {
         const sql = `UPDATE runs SET parked = true, owner = NULL WHERE run_id = $1 AND status = 'running' AND ${isOwn}`;
         if ((await database.change(sql, writer)) > 0) peers.runsReleased();

@@ -9,7 +9,7 @@ import { asyncCommit, type PostgresDatabase, type Statements } from "../database
 import type { PeerNotifier } from "../notifications/peer-notifier.ts";
 import { admitRun } from "./admit.ts";
 import { byId, runColumns, toRun, toRuns } from "./run-rows.ts";
-import { takeRuns } from "./take.ts";
+import { acquireRuns } from "./acquire.ts";
 
 const isUnfinished = "runs.status IN ('pending', 'running')";
 const SessionIdRow = z.object({ session_id: z.string() });
@@ -43,7 +43,7 @@ const reclaim = `WITH held AS (
     parked = false, updated_at = $2
   WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
 
-const giveBack = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELECT run FROM open_runs WHERE status = 'pending')`;
+const releasePendingRuns = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELECT run FROM open_runs WHERE status = 'pending')`;
 
 /**
  * Notes what is asked of a run that is not over, and why. A rollback stays one, and the first reason stands. `$4`: only where it
@@ -150,7 +150,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
       const admit = (): Promise<Admitted> =>
         admitRun(database, run, admission, { server: server(), workspace: workspaceOf(run.graph_id), onFirst });
       const admitted = await database.inOrder(`session ${run.session_id}`, admit);
-      if (admitted.taken === undefined) peers.runQueued(run);
+      if (admitted.claimed === undefined) peers.runQueued(run);
       return admitted;
     },
 
@@ -190,11 +190,11 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
 
     unfinished: async () => toRuns(await database.read(unfinished)),
 
-    take: async (sessions = 1_000_000, again = false) =>
-      toRuns(await database.rows(takeRuns, [server(), sessions, again])),
+    acquire: async (sessions = 1_000_000, again = false) =>
+      toRuns(await database.rows(acquireRuns, [server(), sessions, again])),
 
-    async giveBack() {
-      if ((await database.change(giveBack, [server()])) > 0) peers.runsReleased();
+    async releasePending() {
+      if ((await database.change(releasePendingRuns, [server()])) > 0) peers.runsReleased();
     },
 
     async leftTemporary(keyedBefore) {

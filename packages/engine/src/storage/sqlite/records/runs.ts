@@ -71,10 +71,10 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const now = new Date().toISOString();
         const isDue = run.created_at <= now || run.created_at === run.updated_at;
         const isTaken = admission.hasRoom === true && isDue && !hasUnfinished(database, run.session_id);
-        const taken = insertRun(database, pending, { submission, takenAt: isTaken ? now : undefined });
+        const claimed = insertRun(database, pending, { submission, takenAt: isTaken ? now : undefined });
         setSessionStatus(database, run.session_id, "busy");
         noteGraph(database, run);
-        return { run: pending, taken };
+        return { run: pending, claimed };
       }),
 
     submitted: async (sessionId, submission) => database.read(() => submittedBefore(database, sessionId, submission)),
@@ -105,9 +105,9 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     unfinished: async () => database.read(() => listUnfinished(database)),
 
     // Where no other server can work, all is in this one's hand.
-    take: async () => database.read(() => listUnfinished(database)),
+    acquire: async () => database.read(() => listUnfinished(database)),
 
-    giveBack: async () => undefined,
+    releasePending: async () => undefined,
 
     leftTemporary: async (keyedBefore) => database.read(() => listLeftTemporary(database, keyedBefore)),
 

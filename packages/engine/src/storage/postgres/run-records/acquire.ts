@@ -5,11 +5,11 @@ import { runColumns } from "./run-rows.ts";
 const isFree = "(NOT EXISTS (SELECT FROM servers WHERE servers.id = runs.owner) OR ($3 AND runs.owner = $1))";
 
 /**
- * `RunStore.take`, for the server `$1` and at most `$2` sessions. Takes whole sessions, oldest first. Skips graphs that the
+ * `RunStore.acquire`, for the server `$1` and at most `$2` sessions. Takes whole sessions, oldest first. Skips graphs that the
  * server does not serve and workspaces that it has not mounted, except for runs that only have to be ended. Skips sessions that
  * another server has locked. Arrays make PostgreSQL use the primary key, so that the runs of other owners are not read.
  */
-export const takeRuns = `WITH RECURSIVE ${orphanedRuns}, found AS (
+export const acquireRuns = `WITH RECURSIVE ${orphanedRuns}, found AS (
     SELECT run FROM left_over UNION SELECT run FROM open_runs WHERE $3 AND server = $1
   ), takeable AS (
     SELECT id AS run, session FROM runs WHERE id = ANY (ARRAY(SELECT run FROM found))
