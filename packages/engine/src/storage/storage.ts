@@ -237,7 +237,7 @@ export interface Storage {
    * Runs `work`, which writes the states of a session that is created after it, so that no other server writes any there:
    * memory keeps what it has written. Absent where there can be no other server.
    */
-  whileNew?: (<Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>) | undefined;
+  whileCreating?: (<Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>) | undefined;
   overview: OverviewStore;
   usage: UsageStore;
   /** Absent where there can be no other server, as the next. */

@@ -145,12 +145,12 @@ function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
 
 /** Data of a session, if the caller may see it or change it. */
 function partsOfSessions(
-  { approvals, checkpointer, ledger, requests, ttls, whileNew }: Storage,
+  { approvals, checkpointer, ledger, requests, ttls, whileCreating }: Storage,
   { sees, mayChange }: Access,
 ): Omit<SessionStorage, "assistants" | "tasks" | "sessions"> {
   return {
     checkpointer,
-    whileNew,
+    whileCreating,
     requests: {
       last: async (id, node) => ((await sees(id)) ? requests.last(id, node) : undefined),
       calls: async (id, runId) => ((await sees(id)) ? requests.calls(id, runId) : []),

@@ -32,7 +32,7 @@ export type SessionRuns = Pick<
 /** The storage available to the protocol. Everything else belongs to a session and is reached through it. */
 export type SessionStorage = Pick<
   Storage,
-  "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks" | "whileNew"
+  "approvals" | "assistants" | "checkpointer" | "ledger" | "requests" | "tasks" | "whileCreating"
 > & {
   sessions: Omit<Storage["sessions"], "deleteUnfinished" | "deleteUnused" | "withLease">;
   ttls: Pick<SessionTtlStore, "get" | "set">;

@@ -56,7 +56,7 @@ export async function forkSession(
 
 /** Runs `write`, which writes the states of a new session and then creates it; where it fails, they are removed. */
 export async function withNewStates(
-  { checkpointer, whileNew }: Pick<SessionStorage, "checkpointer" | "whileNew">,
+  { checkpointer, whileCreating }: Pick<SessionStorage, "checkpointer" | "whileCreating">,
   write: (sessionId: string) => Promise<Session>,
 ): Promise<Session> {
   const sessionId = newId();
@@ -68,7 +68,7 @@ export async function withNewStates(
       throw error;
     }
   };
-  return await (whileNew === undefined ? work() : whileNew(sessionId, work));
+  return await (whileCreating === undefined ? work() : whileCreating(sessionId, work));
 }
 
 /** The messages up to one, with all results of its calls. */

@@ -99,7 +99,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     files: createSharedFiles(database),
     pathLocks: new PostgresPathLocks(database, lease, notifications),
     checkpointer: new PostgresSaver(threads),
-    whileNew: (sessionId, work) => threads.whileHeld(sessionId, work),
+    whileCreating: (sessionId, work) => threads.withWriter(sessionId, work),
     overview: createOverviewStore(database),
     watch: (listener, onMissed) => changes.watch(listener, onMissed),
     commitTimes: database.times,
@@ -216,8 +216,8 @@ function createAttempt(
   const writer = { ...of, server: id };
   const stream = new AttemptStream(database, threads, writer);
   const records = createAttemptRecords(database, { of: writer, stream, peers, trusted: () => lease.confirm(id) });
-  if (of.attempt !== undefined) threads.hold(of.session_id, writer);
-  const over = (): void => threads.letGo(of.session_id, writer);
+  if (of.attempt !== undefined) threads.setWriter(of.session_id, writer);
+  const over = (): void => threads.clearWriter(of.session_id, writer);
   return {
     ...records,
     finish: (outcome, told) => records.finish(outcome, told).finally(over),

@@ -23,7 +23,7 @@ export class Threads {
   readonly #cluster: Cluster;
   readonly #turns = new KeyedMutex(patience);
   /** What alone writes to a thread, here: an attempt, or what makes its session. */
-  readonly #held = new Map<string, object>();
+  readonly #writers = new Map<string, object>();
   #peerEpoch = 0;
 
   constructor(database: PostgresDatabase, limits?: CacheLimits, cluster: Cluster = singleServer) {
@@ -46,23 +46,23 @@ export class Threads {
   }
 
   /** An attempt, say, begins to work in a thread: no other server writes there until it is over. */
-  hold(threadId: string, writer: object): void {
+  setWriter(threadId: string, writer: object): void {
     this.refresh(threadId);
-    this.#held.set(threadId, writer);
+    this.#writers.set(threadId, writer);
   }
 
   /** The writer is done. */
-  letGo(threadId: string, writer: object): void {
-    if (this.#held.get(threadId) === writer) this.#held.delete(threadId);
+  clearWriter(threadId: string, writer: object): void {
+    if (this.#writers.get(threadId) === writer) this.#writers.delete(threadId);
   }
 
   /** Holds a thread for `work`. */
-  async whileHeld<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
-    this.hold(threadId, work);
+  async withWriter<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
+    this.setWriter(threadId, work);
     try {
       return await work();
     } finally {
-      this.letGo(threadId, work);
+      this.clearWriter(threadId, work);
     }
   }
 
@@ -70,7 +70,7 @@ export class Threads {
   refresh(threadId?: string): void {
     const { serverCount, peerEpoch } = this.#cluster;
     if (serverCount > 1) {
-      if (threadId === undefined || this.#held.has(threadId)) return;
+      if (threadId === undefined || this.#writers.has(threadId)) return;
       this.store.cache.delete(threadId);
       this.rows.expectAny(threadId);
     } else if (peerEpoch !== this.#peerEpoch) {
