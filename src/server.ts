@@ -113,7 +113,14 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     http: (opened) => {
       runs = opened;
       const operations = openOperations(storage, services, opened);
-      const manual = createManualTools({ services, storage, byHand: storage.byHand, runs: opened, graphs, counter });
+      const manual = createManualTools({
+        services,
+        storage,
+        byHand: storage.manualCalls,
+        runs: opened,
+        graphs,
+        counter,
+      });
       return (shared) => agentHttp(shared, { ...forRoutes, operations, manual }, consoleBuild);
     },
     start: () => {
@@ -149,8 +156,8 @@ function openModelParts(config: Config, prompts: Prompts, logger: Logger, metric
 /** Operations of tools; an undo sends an event to the session's readers. */
 function openOperations(storage: Storage, { locks, workspace, toolkitServices }: LentServices, runs: Runs): Operations {
   return createOperations({
-    store: storage.byHand.operations,
-    confirm: storage.byHand.ledger.confirm,
+    store: storage.manualCalls.operations,
+    confirm: storage.manualCalls.ledger.confirm,
     locks,
     workspace,
     toolkitServices,

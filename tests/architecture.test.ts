@@ -230,7 +230,7 @@ const writers: { what: RegExp; only: RegExp }[] = [
   { what: /\.(re)?claim\(/, only: /^packages\/engine\/src\/runs\/dispatch\.ts$/ },
   { what: /\b(webhooks|store)\.take\(/, only: /^packages\/engine\/src\/runs\/webhook-sender\.ts$/ },
   { what: /\bevents\.follow\(/, only: /^packages\/engine\/src\/runs\/follow\/follow\.ts$/ },
-  { what: /\.byHand\b/, only: /^src\/(server|sessions\/manual\/manual-run)\.ts$/ },
+  { what: /\.manualCalls\b/, only: /^src\/(server|sessions\/manual\/manual-run)\.ts$/ },
   {
     what: /(?<!function )\b(storeEvents|reserveIds|endRun|parkRun|createLedger|createOperationStore)\(/,
     only: /^packages\/engine\/src\/storage\/(sqlite\/(storage|checkpoints\/checkpointer)|postgres\/(storage|run-records\/attempt))\.ts$/,
@@ -318,7 +318,7 @@ describe("the architecture", () => {
 
   it("has one way to write for a run, one by hand, and few that write the states of sessions", () => {
     expect(files.flatMap(writeProblems)).toEqual([]);
-    const past = ["storage.attempt(run).finish(end)", "byHand.ledger.start(call)", "storage.runs.claim(id)"];
+    const past = ["storage.attempt(run).finish(end)", "manualCalls.ledger.start(call)", "storage.runs.claim(id)"];
     const found = past.flatMap((text) => writeProblems({ path: "src/nodes/new.ts", text: `x.${text}` }));
     expect(found).toHaveLength(past.length);
   });

@@ -72,7 +72,7 @@ export function describeSessions(fixture: StorageFixture): void {
         await append(fixture.storage, id, `run of ${id}`, [
           { id: 0, event: "error", data: { error: "E", message: "m" } },
         ]);
-        await fixture.storage.byHand.ledger.start({
+        await fixture.storage.manualCalls.ledger.start({
           session_id: id,
           tool_call_id: "c",
           run_id: "r",

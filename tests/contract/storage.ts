@@ -65,7 +65,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeTasks("tasks", () => current.tasks);
     describeLedger("ledger", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
-      return current.byHand.ledger;
+      return current.manualCalls.ledger;
     });
     describeNamespaces(fixture);
     describeItems(fixture);
@@ -80,7 +80,7 @@ export function describeStorage(name: string, open: OpenStorage): void {
     describeModelRequests(fixture);
     describeOperations("operations", async (sessionIds) => {
       for (const id of sessionIds) await current.sessions.create(sessionRecord(id));
-      return current.byHand.operations;
+      return current.manualCalls.operations;
     });
   });
 }

@@ -209,7 +209,7 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
       async () => void (await put(1)),
       async () => void (await one.sessions.update("s1", { metadata: { by: "hand" } })),
       async () => void (await one.runs.delete("r1")),
-      async () => void (await one.byHand.ledger.start(call)),
+      async () => void (await one.manualCalls.ledger.start(call)),
       async () => void (await one.sessions.delete("s1")),
     ];
     const change = one.sessions.withLease?.("s1", async () => {

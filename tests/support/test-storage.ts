@@ -119,9 +119,9 @@ function rowsOf(database: Database): TestStorage["rows"] {
 
 /** The operations of these sessions. */
 export async function createTestOperations(...sessionIds: string[]): Promise<OperationStore> {
-  const { sessions, byHand } = createTestStorage();
+  const { sessions, manualCalls } = createTestStorage();
   for (const id of sessionIds) await sessions.create(sessionRecord(id));
-  return byHand.operations;
+  return manualCalls.operations;
 }
 
 /** The storage, but what its attempts do is partly replaced: `replace` gets what the storage made for an attempt. */

@@ -78,7 +78,7 @@ it("undo, in any order, gives back the exact bytes of before or refuses and touc
   const { signal } = new AbortController();
   const {
     sessions,
-    byHand: { operations: store },
+    manualCalls: { operations: store },
   } = createTestStorage();
   const ends = { undone: 0, refused: 0 };
   const steps = fc.array(step, { minLength: 2, maxLength: 10 });

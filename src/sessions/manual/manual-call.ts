@@ -1,4 +1,4 @@
-import type { ByHand } from "@millrace/engine/storage/attempt-store";
+import type { ManualCallStores } from "@millrace/engine/storage/attempt-store";
 import type { Graphs } from "@millrace/engine/graphs/load";
 import type { LentServices } from "../../loop/services.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
@@ -34,6 +34,6 @@ export type ManualAnswer =
 export interface ManualParts extends EditParts {
   services: LentServices;
   /** Where the calls are recorded. */
-  byHand: ByHand;
+  byHand: ManualCallStores;
   graphs: Graphs;
 }

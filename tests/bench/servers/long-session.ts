@@ -45,7 +45,7 @@ export async function measureLongSession(turns: number): Promise<Section> {
       owner: null,
     });
     const services: RunServices = {
-      ledger: storage.byHand.ledger,
+      ledger: storage.manualCalls.ledger,
       ...toolkitParts(folder, storage.tasks),
       workspace: folder,
       locks: createLocks(),

@@ -12,9 +12,9 @@ export function describeRestart(fixture: StorageFixture): void {
       const run = await before.runs.claim("s1");
       await append(before, "s1", "r1", sampleEvents());
       const call = { session_id: "s1", run_id: "r1", tool: "t", effect: "unsafe" } as const;
-      await before.byHand.ledger.start({ ...call, tool_call_id: "ended" });
-      await before.byHand.ledger.finish("s1", "ended", { text: "done" });
-      await before.byHand.ledger.start({ ...call, tool_call_id: "begun" });
+      await before.manualCalls.ledger.start({ ...call, tool_call_id: "ended" });
+      await before.manualCalls.ledger.finish("s1", "ended", { text: "done" });
+      await before.manualCalls.ledger.start({ ...call, tool_call_id: "begun" });
       const created_at = "2026-01-01T00:00:00.000Z";
       const dates = {
         owner: null,
@@ -30,11 +30,13 @@ export function describeRestart(fixture: StorageFixture): void {
       expect(await after.sessions.get("s1")).toEqual(session);
       expect(await after.runs.unfinished()).toEqual([run]);
       expect(await after.events.read("r1", -1, 100)).toEqual(sampleEvents());
-      expect(await after.byHand.ledger.start({ ...call, tool_call_id: "ended" })).toEqual({
+      expect(await after.manualCalls.ledger.start({ ...call, tool_call_id: "ended" })).toEqual({
         kind: "finished",
         result: { text: "done" },
       });
-      expect(await after.byHand.ledger.start({ ...call, tool_call_id: "begun" })).toMatchObject({ kind: "unknown" });
+      expect(await after.manualCalls.ledger.start({ ...call, tool_call_id: "begun" })).toMatchObject({
+        kind: "unknown",
+      });
       expect(await after.tasks.get("t1")).toEqual(task);
     });
 

@@ -46,7 +46,7 @@ describe("the SQLite file", () => {
     try {
       expect(await storage.runs.unfinished()).toMatchObject([{ run_id: "r1", status: "running", attempt: 1 }]);
       const start = (tool_call_id: string, effect: "pure" | "idempotent" | "unsafe") =>
-        storage.byHand.ledger.start({ session_id: "s1", run_id: "r1", tool: "t", tool_call_id, effect });
+        storage.manualCalls.ledger.start({ session_id: "s1", run_id: "r1", tool: "t", tool_call_id, effect });
       expect(await start("ended", "unsafe")).toEqual({ kind: "finished", result: "the result" });
       expect(await start("unsafe", "unsafe")).toMatchObject({ kind: "unknown" });
       expect(await start("idempotent", "idempotent")).toEqual({ kind: "repeat" });
@@ -124,7 +124,7 @@ describe("the SQLite file", () => {
       await storage.runs.admit(runRecord("r1", "s1"));
       const data = { messages: [new HumanMessage({ id: "m", content: "hi" })] };
       await append(storage, "s1", "r1", [{ id: 0, event: "values", namespace: [], data }]);
-      await storage.byHand.ledger.start({
+      await storage.manualCalls.ledger.start({
         session_id: "s1",
         tool_call_id: "c",
         run_id: "r1",

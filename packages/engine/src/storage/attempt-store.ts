@@ -194,7 +194,7 @@ export interface OperationStore extends OperationReader {
 }
 
 /** Writes of calls that a person makes or undoes; they belong to no run. */
-export interface ByHand {
+export interface ManualCallStores {
   ledger: Ledger;
   operations: OperationStore;
 }

@@ -10,7 +10,7 @@ import type {
   SessionStatus,
   StopAction,
 } from "./records.ts";
-import type { AttemptStore, ByHand, LedgerReader, OperationReader, RunWriter } from "./attempt-store.ts";
+import type { AttemptStore, ManualCallStores, LedgerReader, OperationReader, RunWriter } from "./attempt-store.ts";
 import type { Durations } from "../metrics/families.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { RunEvent } from "../run-events.ts";
@@ -213,7 +213,7 @@ export interface NamespaceStore {
 export interface Storage {
   /** Everything that the attempt writes; costs nothing but memory. */
   attempt(of: RunWriter): AttemptStore;
-  byHand: ByHand;
+  manualCalls: ManualCallStores;
   cluster: Cluster;
   /** What servers on the same database tell each other. */
   notifications: PeerNotifications;

@@ -81,7 +81,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     events: createEventStore(database, threads.codec, createLogSubscriptions(notifications)),
     notifications,
     attempt: (of) => createAttempt(database, { threads, requests, lease, peers, of }),
-    byHand: { ledger: { ...ledger, confirm: () => lease.confirm(lease.id) }, operations },
+    manualCalls: { ledger: { ...ledger, confirm: () => lease.confirm(lease.id) }, operations },
     cluster: lease,
     ledger,
     tasks: createTaskStore(database),

@@ -63,7 +63,7 @@ export function createSqliteStorage(
       runs: createRunStore(opened, commits),
       events: createEventStore(opened, commits, checkpointer.codec),
       attempt: attemptsOf({ database: opened, commits, saver: checkpointer, requests }),
-      byHand: { ledger, operations },
+      manualCalls: { ledger, operations },
       cluster: singleServer,
       notifications: noNotifications,
       ledger,
