@@ -268,7 +268,7 @@ export function agentRuns(parts: AgentParts): RunExtension {
     recursionLimit: 500,
     priceOf: (vendor, name) => modelPrice(`${vendor}:${name}`, parts.services.models?.profile),
     accompany: (active, runs) => new AgentRun(active, parts, runs),
-    keepFormer: async (turn) => {
+    saveUnfinishedTurn: async (turn) => {
       await keepTurn({ ...turn, services: parts.services });
     },
     forget: (sessionId) => parts.forget?.(sessionId),

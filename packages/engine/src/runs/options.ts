@@ -148,7 +148,7 @@ export interface RunExtension {
   /** What goes with a run for as long as this process has it in hand. */
   accompany(active: ActiveRun, runs: RunStarter): RunCompanion;
   /** Keeps a turn that left a question open (`abandoned`) or broke off, before the next one drops it. Throws what the store throws. */
-  keepFormer(turn: FormerTurn): Promise<void>;
+  saveUnfinishedTurn(turn: UnfinishedTurn): Promise<void>;
   /** A session is about to be removed: ends what goes on for it outside of its runs. */
   forget(sessionId: string): Promise<void> | void;
 }
@@ -162,7 +162,7 @@ export interface RunStarter {
 }
 
 /** A turn of a session whose next message has come. */
-interface FormerTurn {
+interface UnfinishedTurn {
   graph: ServedGraph;
   run: Run;
   reason: "abandoned" | "failed";

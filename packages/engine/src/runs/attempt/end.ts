@@ -174,7 +174,7 @@ export async function settleWithin<Result>(
 }
 
 /** Keeps what a stopped run has done; returns with the session's values after it. */
-export async function keepStopped(
+export async function saveStoppedTurn(
   active: ActiveRun,
   saver: BaseCheckpointSaver,
   deps: RunnerDeps,
@@ -224,7 +224,7 @@ async function keepTurnOf(active: ActiveRun, saver: BaseCheckpointSaver, { graph
  * with all it had done. That turn is kept first, by way of `saver`, or the model would do again what it does not know
  * of. Throws what the store throws.
  */
-export async function keepFormer(
+export async function saveUnfinishedTurn(
   run: Run,
   saver: BaseCheckpointSaver,
   { storage, graphs, extension }: Pick<RunnerDeps, "storage" | "graphs" | "extension">,
@@ -239,5 +239,5 @@ export async function keepFormer(
   if (!hasQuestion && (await interruptedRun(storage.runs, run.session_id))?.status === "success") return;
   const graph = await graphs.ofRun(run, "threads.update");
   const reason = hasQuestion ? "abandoned" : "failed";
-  await extension.keepFormer({ graph, run, reason, saver });
+  await extension.saveUnfinishedTurn({ graph, run, reason, saver });
 }

@@ -25,7 +25,15 @@ import {
 import { otherExecutedRun, requireOrigin } from "../admission/draft.ts";
 import { requireNextNodes } from "../admission/next-nodes.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
-import { settleWithin, keepFormer, keepStopped, leaveRun, stopPatience, webhookOf, writeOutcome } from "./end.ts";
+import {
+  settleWithin,
+  saveUnfinishedTurn,
+  saveStoppedTurn,
+  leaveRun,
+  stopPatience,
+  webhookOf,
+  writeOutcome,
+} from "./end.ts";
 import type { RunnerDeps } from "../options.ts";
 import { countFirstToken } from "../run-stats.ts";
 import { rollBack } from "../remove-run.ts";
@@ -79,7 +87,7 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   active.ended = true;
   const ending = result.ending.kind === "stopped" ? stoppedEnding(stop) : result.ending;
   const keeping = ending.kind === "stopped" ? active.store.checkpointer(active.log) : undefined;
-  const values = keeping === undefined ? result.values : await keepStopped(active, keeping, deps);
+  const values = keeping === undefined ? result.values : await saveStoppedTurn(active, keeping, deps);
   // A graph that has come to its end without a question waits for nothing.
   const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, ending, deps);
   // What the readers get last: the end of what was going on, and of a failed run its error.
@@ -210,7 +218,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
     const graph = await graphToRun(active, resume, deps);
     const hasLoop = graphs.hasLoop(graph);
-    if (!resume && hasLoop) await keepFormer(run, saver, deps);
+    if (!resume && hasLoop) await saveUnfinishedTurn(run, saver, deps);
     const isStrict = run.kwargs.strict_resume === true && !resume;
     const refusal = isStrict ? await strictResumeError(run, graph) : undefined;
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
