@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readRecord } from "@millrace/engine/http/protocol/session/thread-record";
 import { followSession } from "@millrace/engine/runs/follow/follow-session";
-import { SessionFeeds } from "@millrace/engine/runs/follow/follow";
+import { SessionPublisher } from "@millrace/engine/runs/follow/follow";
 import { createTestStorage } from "../../support/test-storage.ts";
 import { createHarness, createGate, gatedGraph, never, plainGraph, request, settle } from "../fixtures.ts";
 
@@ -9,26 +9,26 @@ async function follower() {
   const { storage, runs, session } = await createHarness({ agent: plainGraph() }, createTestStorage());
   const run = await runs.start(session, request("agent"));
   await runs.wait(run.run_id, never);
-  const feeds = new SessionFeeds();
+  const sessions = new SessionPublisher();
   return {
     storage,
     session,
     runs,
     first: run.run_id,
-    feeds,
-    sources: { active: new Map(), storage, feeds, stopping: never, drained: never },
+    sessions,
+    sources: { active: new Map(), storage, sessions, stopping: never, drained: never },
   };
 }
 
 describe("a reader of a session", () => {
   it("leaves no list behind when it goes while it is given what was before", async () => {
-    const { feeds, sources, session } = await follower();
+    const { sessions, sources, session } = await follower();
     for await (const batch of followSession(sources, session.session_id, "all", never)) {
       expect(batch.length).toBeGreaterThan(0);
-      expect(feeds.readers).toBe(1);
+      expect(sessions.readers).toBe(1);
       break;
     }
-    expect(feeds.readers).toBe(0);
+    expect(sessions.readers).toBe(0);
   });
 
   it("is given what came after its last event, of however many runs, and makes the server read no more than those", async () => {
@@ -60,18 +60,18 @@ describe("a reader of a session", () => {
   });
 
   it("leaves none behind when the store refuses what was before", async () => {
-    const { feeds, sources, session, storage } = await follower();
+    const { sessions, sources, session, storage } = await follower();
     const follow = (): never => {
       throw new Error("no disk");
     };
     const refusing = { ...storage, events: { ...storage.events, follow } };
     const events = followSession({ ...sources, storage: refusing }, session.session_id, "all", never);
     await expect(events.next()).rejects.toThrow("no disk");
-    expect(feeds.readers).toBe(0);
+    expect(sessions.readers).toBe(0);
   });
 
   it("gets a run that begins while it looks once, then those that come, and leaves with its signal", async () => {
-    const { feeds, sources, session, runs, first } = await follower();
+    const { sessions, sources, session, runs, first } = await follower();
     const leaving = new AbortController();
     const seen: string[] = [];
     let later: string | undefined;
@@ -79,15 +79,15 @@ describe("a reader of a session", () => {
       seen.push(...batch.map(({ run_id, event }) => `${run_id} ${event.id}`));
       if (later === undefined) {
         // The one that began in between is in the list that the reader began with, and in what comes.
-        feeds.publish(session.session_id, { run_id: first, hasBegun: true });
+        sessions.publish(session.session_id, { run_id: first, hasBegun: true });
         later = (await runs.start(session, request("agent"))).run_id;
         await runs.wait(later, never);
-        feeds.publish(session.session_id, { run_id: later, hasBegun: true });
+        sessions.publish(session.session_id, { run_id: later, hasBegun: true });
       } else if (batch[0]?.run_id === later) leaving.abort();
     }
     expect(seen).toEqual([...new Set(seen)]);
     expect(new Set(seen.map((place) => place.split(" ")[0]))).toEqual(new Set([first, later]));
-    expect(feeds.readers).toBe(0);
+    expect(sessions.readers).toBe(0);
   });
 });
 

@@ -141,7 +141,7 @@ export class Dispatch {
         return true;
       }
       active.begin(run);
-      this.publishers.feeds.publish(sessionId, { run_id: run.run_id, hasBegun: true });
+      this.publishers.sessions.publish(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, deps);
       if (active.store.isLost === true) await this.#takeUpAgain(run.run_id);
       else this.#forget(active);
@@ -169,7 +169,7 @@ export class Dispatch {
   async endWaiting(active: ActiveRun): Promise<void> {
     if (active.isExecuting || active.ended) return;
     this.#delays.clear(active.run.run_id);
-    this.publishers.feeds.publish(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
+    this.publishers.sessions.publish(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
     await runAttempt(active, this.#options.deps);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);

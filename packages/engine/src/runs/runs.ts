@@ -38,7 +38,7 @@ export class Runs {
   readonly #room: Pick<Admission, "queueLimit" | "ownerQueueLimit">;
   readonly #deps: RunnerDeps;
   readonly #dispatch: Dispatch;
-  readonly #sources: RunSources & { feeds: Dispatch["publishers"]["feeds"] };
+  readonly #sources: RunSources & { sessions: Dispatch["publishers"]["sessions"] };
   readonly #stopping = new AbortController();
   /** All active runs have ended or are left for the next start: there are no more events. */
   readonly #drained = new AbortController();
@@ -113,20 +113,20 @@ export class Runs {
     active.user = wholeUser(request.config);
     active.hasKey = request.submission !== undefined;
     const hasRoom = this.#dispatch.reserve(draft);
-    let taken: Run | undefined;
+    let claimed: Run | undefined;
     try {
       const { submission, answer, cron } = request;
       const admitted = await this.#storage.runs.admit(draft, { submission, answer, cron, hasRoom, ...this.#room });
       const { run } = admitted;
       if (run.run_id === draft.run_id) this.#dispatch.admit(active);
       else this.#dispatch.active.delete(draft.run_id);
-      taken = admitted.claimed;
-      return taken === undefined && run.run_id === draft.run_id ? { active, run } : { run };
+      claimed = admitted.claimed;
+      return claimed === undefined && run.run_id === draft.run_id ? { active, run } : { run };
     } catch (error) {
       this.#dispatch.active.delete(draft.run_id);
       throw error;
     } finally {
-      if (hasRoom) this.#dispatch.perform(draft.session_id, taken);
+      if (hasRoom) this.#dispatch.perform(draft.session_id, claimed);
     }
   }
 
@@ -163,7 +163,7 @@ export class Runs {
 
   /** Publishes a change of a session outside of its runs to its readers. */
   notifySession(sessionId: string, news: SessionNotification): void {
-    this.#dispatch.publishers.feeds.publish(sessionId, { news });
+    this.#dispatch.publishers.sessions.publish(sessionId, { news });
   }
 
   /** The run when it is over. Throws `not_found`, `server` when the server stops first, or the signal's reason. */
@@ -269,7 +269,7 @@ export class Runs {
       cancelBackground(sessionId, this.#cancelling),
       this.#deps.extension?.forget(sessionId),
     ]);
-    this.#dispatch.publishers.feeds.close(sessionId);
+    this.#dispatch.publishers.sessions.close(sessionId);
   }
 
   /** Removes a run with its events and checkpoints, after stopping it where it is not over. False for an unknown run. */

@@ -3,8 +3,8 @@ import { isAppError } from "../../errors/errors.ts";
 import type { RunEvent, SessionNotification } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { ActiveRun } from "../active-run.ts";
-import type { SessionSubscription } from "./coming-runs.ts";
-import { followRun, type RunSources, type SessionFeeds } from "./follow.ts";
+import type { SessionSubscription } from "./session-subscription.ts";
+import { followRun, type RunSources, type SessionPublisher } from "./follow.ts";
 import type { RunStart } from "./session-watch.ts";
 import { isOver } from "../status.ts";
 
@@ -42,7 +42,7 @@ interface Reading {
   signal: AbortSignal;
   /** Runs that have ended without having begun and are not sent yet, oldest first. */
   stopped: StoppedRun[];
-  /** Runs that the feed will name although they are known. */
+  /** Runs that the subscription will name although they are known. */
   seen: Set<string>;
 }
 
@@ -53,13 +53,13 @@ interface Reading {
  * those that it waited for: older events are in the session's state. An unknown session has an empty record.
  */
 export async function* followRecord(
-  sources: RunSources & { feeds: SessionFeeds },
+  sources: RunSources & { sessions: SessionPublisher },
   sessionId: string,
   since: number | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<RecordItem> {
   // Subscribes before the first query, so that no run is missed.
-  const coming = sources.feeds.open(sessionId, signal);
+  const coming = sources.sessions.open(sessionId, signal);
   const reading: Reading = { sources, coming, signal, stopped: [], seen: new Set() };
   try {
     await coming.ready;

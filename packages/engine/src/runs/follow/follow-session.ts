@@ -3,7 +3,7 @@ import { isAppError } from "../../errors/errors.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { followRun, serverStopping, type RunSources, type SessionFeeds } from "./follow.ts";
+import { followRun, serverStopping, type RunSources, type SessionPublisher } from "./follow.ts";
 
 /** The most runs that a reader of the whole session, or a returning one, gets, and how many are read at once. */
 const runsReplayed = 1000;
@@ -27,14 +27,14 @@ export type SessionPosition = "open" | "now" | "all" | { run_id: string; id: num
  * there may be more.
  */
 export async function* followSession(
-  sources: RunSources & { feeds: SessionFeeds },
+  sources: RunSources & { sessions: SessionPublisher },
   sessionId: string,
   place: SessionPosition,
   asked: AbortSignal,
 ): AsyncGenerator<SessionEvent[]> {
   const signal = AbortSignal.any([asked, sources.drained]);
   // Subscribes before the first query, so that no run is missed.
-  const coming = sources.feeds.open(sessionId, signal);
+  const coming = sources.sessions.open(sessionId, signal);
   const seen = new Set<string>();
   try {
     await coming.ready;
@@ -54,7 +54,7 @@ export async function* followSession(
 }
 
 async function begunRuns(
-  { active, storage, feeds }: RunSources & { feeds: SessionFeeds },
+  { active, storage, sessions }: RunSources & { sessions: SessionPublisher },
   sessionId: string,
   place: SessionPosition,
 ): Promise<{ run_id: string; after: number }[]> {
@@ -66,7 +66,7 @@ async function begunRuns(
   if (place === "open" || place === "now") {
     const walking = [...active.values()].filter(({ run, isExecuting: is }) => run.session_id === sessionId && is);
     const here = walking.map(({ run, log }) => ({ run_id: run.run_id, after: place === "now" ? log.head - 1 : -1 }));
-    if (!feeds.isShared) return here;
+    if (!sessions.isShared) return here;
     const marks = (await storage.runs.marks(sessionId)) ?? [];
     const elsewhere = marks.filter(
       ({ run_id, status }) => status === "running" && active.get(run_id)?.isExecuting !== true,

@@ -5,7 +5,12 @@ import type { Storage } from "../../storage/storage.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { readStored } from "../../storage/events/follow-events.ts";
 import { isOver } from "../status.ts";
-import { type SessionItem, type SessionSubscription, comingRuns, type Feed } from "./coming-runs.ts";
+import {
+  type SessionUpdate,
+  type SessionSubscription,
+  createSubscription,
+  type SubscriberQueue,
+} from "./session-subscription.ts";
 import { waitForRemoval } from "./run-marks.ts";
 import { SessionWatch, type SessionWatchOptions } from "./session-watch.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
@@ -143,24 +148,24 @@ async function waitElsewhere({ storage, drained }: RunSources, runId: string, si
 }
 
 /** The other servers: how their runs are found, and how their readers are notified. */
-export interface PeerFeeds {
+export interface PeerPublisher {
   watch: SessionWatchOptions;
-  publish(sessionId: string, item: SessionItem): void;
+  publish(sessionId: string, item: SessionUpdate): void;
 }
 
 /** The readers of one session here, and what finds its runs that begin at other servers. */
 interface Readers {
-  feeds: Set<Feed>;
+  queues: Set<SubscriberQueue>;
   watch: SessionWatch | undefined;
 }
 
 /** Publishes the runs of sessions, and changes outside of runs, to their readers. Without readers nothing is kept. */
-export class SessionFeeds {
+export class SessionPublisher {
   readonly #sessions = new Map<string, Readers>();
-  readonly #peers: PeerFeeds | undefined;
+  readonly #peers: PeerPublisher | undefined;
 
   /** `elsewhere`: where there can be other servers. */
-  constructor(elsewhere?: PeerFeeds) {
+  constructor(elsewhere?: PeerPublisher) {
     this.#peers = elsewhere;
   }
 
@@ -171,37 +176,37 @@ export class SessionFeeds {
 
   /** Readers that follow a session now; for tests. */
   get readers(): number {
-    return [...this.#sessions.values()].reduce((sum, { feeds }) => sum + feeds.size, 0);
+    return [...this.#sessions.values()].reduce((sum, { queues }) => sum + queues.size, 0);
   }
 
   /**
    * Publishes an item to the readers of a session, here and at other servers. A reader gets it after the run that it is
    * reading.
    */
-  publish(sessionId: string, item: SessionItem): void {
+  publish(sessionId: string, item: SessionUpdate): void {
     this.#peers?.publish(sessionId, item);
     if (this.#sessions.has(sessionId)) this.receive(sessionId, item);
   }
 
   /** Publishes an item to local readers, whichever server it comes from; they get each run once. */
-  receive(sessionId: string, item: SessionItem): void {
+  receive(sessionId: string, item: SessionUpdate): void {
     const watch = "run_id" in item ? this.#sessions.get(sessionId)?.watch : undefined;
     if (watch !== undefined && "run_id" in item) watch.publish(item);
     else this.#push(sessionId, item);
   }
 
-  #push(sessionId: string, item: SessionItem): void {
-    for (const feed of this.#sessions.get(sessionId)?.feeds ?? []) {
-      feed.waiting.push(item);
-      feed.wake?.();
+  #push(sessionId: string, item: SessionUpdate): void {
+    for (const queue of this.#sessions.get(sessionId)?.queues ?? []) {
+      queue.waiting.push(item);
+      queue.wake?.();
     }
   }
 
   /** The session is being removed: its readers end. */
   close(sessionId: string): void {
-    for (const feed of this.#sessions.get(sessionId)?.feeds ?? []) {
-      feed.closed = true;
-      feed.wake?.();
+    for (const queue of this.#sessions.get(sessionId)?.queues ?? []) {
+      queue.closed = true;
+      queue.wake?.();
     }
   }
 
@@ -218,24 +223,24 @@ export class SessionFeeds {
 
   /** Subscribes to the runs that start from now on and to other changes, until the signal is aborted or the session is removed. */
   open(sessionId: string, signal: AbortSignal): SessionSubscription {
-    const feed: Feed = { waiting: [], wake: undefined, closed: false };
-    const found = this.#sessions.get(sessionId) ?? { feeds: new Set(), watch: this.#watched(sessionId) };
+    const queue: SubscriberQueue = { waiting: [], wake: undefined, closed: false };
+    const found = this.#sessions.get(sessionId) ?? { queues: new Set(), watch: this.#watched(sessionId) };
     this.#sessions.set(sessionId, found);
-    found.feeds.add(feed);
+    found.queues.add(queue);
     const close = (): void => {
-      found.feeds.delete(feed);
-      if (found.feeds.size === 0) {
+      found.queues.delete(queue);
+      if (found.queues.size === 0) {
         found.watch?.close();
         if (this.#sessions.get(sessionId) === found) this.#sessions.delete(sessionId);
       }
       signal.removeEventListener("abort", close);
-      feed.closed = true;
-      feed.wake?.();
+      queue.closed = true;
+      queue.wake?.();
     };
     if (signal.aborted) close();
     else signal.addEventListener("abort", close);
     const ready = found.watch?.ready ?? Promise.resolve();
-    return comingRuns(feed, ready, close);
+    return createSubscription(queue, ready, close);
   }
 }
 

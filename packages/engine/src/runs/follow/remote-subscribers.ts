@@ -2,8 +2,8 @@ import type { PeerNotifications } from "../../storage/cluster.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { LogSubscribers } from "../events/log.ts";
 import type { ActiveRun } from "../active-run.ts";
-import type { SessionItem } from "./coming-runs.ts";
-import { SessionFeeds } from "./follow.ts";
+import type { SessionUpdate } from "./session-subscription.ts";
+import { SessionPublisher } from "./follow.ts";
 import { LiveStates } from "./live-runs.ts";
 
 /** Milliseconds until a subscription expires; subscribers renew it every five seconds. */
@@ -38,7 +38,7 @@ class RemoteSubscribers implements LogSubscribers {
   }
 
   /** Sends an item to the subscribers of a session. */
-  publish(session_id: string, item: SessionItem): void {
+  publish(session_id: string, item: SessionUpdate): void {
     for (const server of this.#ofSessions.of(session_id)) {
       if ("run_id" in item) {
         const { run_id, hasBegun } = item;
@@ -53,7 +53,7 @@ class RemoteSubscribers implements LogSubscribers {
 
 /** How runs that are executed here reach their readers. */
 export interface RunPublishers {
-  feeds: SessionFeeds;
+  sessions: SessionPublisher;
   /** The subscribers at other servers; absent where there can be no other server. */
   remote: LogSubscribers | undefined;
   /** The live state of runs. */
@@ -66,9 +66,9 @@ export function createPublishers(
   inHand: ReadonlyMap<string, ActiveRun>,
 ): RunPublishers {
   const live = new LiveStates(notifications, inHand);
-  if (!notifications.isShared) return { feeds: new SessionFeeds(), remote: undefined, live };
+  if (!notifications.isShared) return { sessions: new SessionPublisher(), remote: undefined, live };
   const remote = new RemoteSubscribers(notifications, inHand);
-  const feeds = new SessionFeeds({
+  const sessions = new SessionPublisher({
     publish: (sessionId, item) => remote.publish(sessionId, item),
     watch: {
       marks: (sessionId) => runs.marks(sessionId),
@@ -78,12 +78,15 @@ export function createPublishers(
     },
   });
   notifications.onNotification((notification) => {
-    if (notification.type === "news") feeds.receive(notification.session_id, { news: notification.news });
+    if (notification.type === "news") sessions.receive(notification.session_id, { news: notification.news });
     if (notification.type === "begun" || notification.type === "stopped") {
-      feeds.receive(notification.session_id, { run_id: notification.run_id, hasBegun: notification.type === "begun" });
+      sessions.receive(notification.session_id, {
+        run_id: notification.run_id,
+        hasBegun: notification.type === "begun",
+      });
     }
   });
-  return { feeds, remote, live };
+  return { sessions, remote, live };
 }
 
 /** The servers that subscribe to something, by its id. */
