@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import { commonDate } from "@millrace/engine/concurrency/common-time";
+import { clusterDate } from "@millrace/engine/concurrency/cluster-time";
 import { isAIMessage } from "@millrace/engine/message-kinds";
 import type { BackgroundAgent, BackgroundReport, BackgroundWatch } from "../agents/background.ts";
 import { AppError, isAppError } from "@millrace/engine/errors/errors";
@@ -107,7 +107,7 @@ async function openSession(
   work: BackgroundWork,
   isShownAs: boolean,
 ): Promise<Session> {
-  const now = commonDate();
+  const now = clusterDate();
   const { call_id, place, name, task } = work;
   const session: Session = {
     session_id: backgroundSessionId(parent.session_id, work),

@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { forgetCommonTime } from "@millrace/engine/concurrency/common-time";
+import { resetClusterTime } from "@millrace/engine/concurrency/cluster-time";
 import type { Run, Session } from "@millrace/engine/storage/records";
 import type { RunEvent } from "@millrace/engine/run-events";
 import type { AttemptStore, RunOutcome } from "@millrace/engine/storage/attempt-store";
@@ -14,7 +14,7 @@ export interface StorageFixture {
 /** Sets this machine's clock, and has the storage use it: the clock of a database server would not change. */
 export function setClock(now: number): void {
   vi.useFakeTimers({ toFake: ["Date"], now });
-  forgetCommonTime();
+  resetClusterTime();
 }
 
 /** The writer of an attempt of a run; without a number, the writer of a run without attempts. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { commonDate } from "@millrace/engine/concurrency/common-time";
+import { clusterDate } from "@millrace/engine/concurrency/cluster-time";
 import type { FileChange, OperationRecord } from "@millrace/engine/storage/records";
 import type { OperationStore } from "@millrace/engine/storage/attempt-store";
 import { identityOf, isSameState, missingFolders, snapshot, type Snapshot } from "./snapshot.ts";
@@ -39,7 +39,7 @@ export async function recordOperation(
   const touched = tool.touches?.(input);
   const beginning = touched === undefined ? undefined : await lookBefore(touched, context);
   if (beginning === undefined) return tool.run(input, context);
-  const now = commonDate();
+  const now = clusterDate();
   const draft: OperationRecord = {
     operation_id: newId(),
     session_id: context.sessionId,

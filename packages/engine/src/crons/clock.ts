@@ -1,4 +1,4 @@
-import { commonTime } from "../concurrency/common-time.ts";
+import { clusterTime } from "../concurrency/cluster-time.ts";
 import { AppError, type ErrorCode, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import { Alarm, peerPollInterval } from "../runs/events/alarm.ts";
@@ -79,29 +79,29 @@ export function startCronClock(parts: ClockParts): CronClock {
     try {
       let isDone = true;
       const late = storage.cluster.isLeader ? 0 : stepIn;
-      for (const cron of await crons.due(new Date(commonTime() - late).toISOString())) {
+      for (const cron of await crons.due(new Date(clusterTime() - late).toISOString())) {
         const { next_run_date } = cron;
         if (next_run_date !== null) isDone = (await takeTurn({ ...cron, next_run_date })) && isDone;
       }
-      if (!isDone) return commonTime() + retryDelay;
+      if (!isDone) return clusterTime() + retryDelay;
       const next = await crons.next();
       return next === undefined ? undefined : Date.parse(next) + late;
     } catch (error) {
       logger.error({ err: error }, "crons_not_started");
-      return commonTime() + retryDelay;
+      return clusterTime() + retryDelay;
     }
   }
 
   const alarm = new Alarm(startDue, storage.notifications.isShared ? peerPollInterval : undefined);
   crons.onDueDate((date) => alarm.scheduleAt(Date.parse(date)));
-  alarm.scheduleAt(commonTime());
+  alarm.scheduleAt(clusterTime());
   return alarm;
 }
 
 /** The next date of a cron; `null` for an unreadable schedule, so that it does not block the others. */
 function dateAfterNow(cron: Cron): string | null {
   try {
-    return nextDate(cron, new Date(commonTime()));
+    return nextDate(cron, new Date(clusterTime()));
   } catch {
     return null;
   }
@@ -139,7 +139,7 @@ interface CronStart {
  */
 async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronRunParts): Promise<CronStart> {
   const { cron_id, next_run_date: due } = cron;
-  const now = new Date(commonTime());
+  const now = new Date(clusterTime());
   const missed = datesBetween(cron, new Date(due), now);
   const asker = askerOf(cron);
   const session = await sessionOf(cron, asker, parts);

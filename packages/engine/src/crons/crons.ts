@@ -1,5 +1,5 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { commonDate, commonTime } from "../concurrency/common-time.ts";
+import { clusterDate, clusterTime } from "../concurrency/cluster-time.ts";
 import { AppError } from "../errors/errors.ts";
 import { adminName } from "../config/api-keys.ts";
 import type { Cron, CronQuery } from "../storage/record-stores.ts";
@@ -33,7 +33,7 @@ export interface OwnCrons {
 
 /** The cron's next due date from now; none for a disabled one. */
 function dateOf(cron: NewCron): string | null {
-  return cron.enabled ? nextDate(cron, new Date(commonTime())) : null;
+  return cron.enabled ? nextDate(cron, new Date(clusterTime())) : null;
 }
 
 /**
@@ -51,9 +51,9 @@ export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null
     crons.search(owner === null ? query : { ...query, owner: { name: owner, orphans } });
   return {
     async create(cron) {
-      const now = commonDate();
+      const now = clusterDate();
       const dates = { next_run_date: dateOf(cron), created_at: now, updated_at: now };
-      if (nextDate(cron, new Date(commonTime())) === null) throw neverDue();
+      if (nextDate(cron, new Date(clusterTime())) === null) throw neverDue();
       return await crons.create({ ...cron, cron_id: newId(), owner: maker, ...dates });
     },
     async update(cronId, change, check) {

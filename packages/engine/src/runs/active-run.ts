@@ -10,7 +10,7 @@ import { RunControl } from "@langchain/langgraph";
 import { AppError } from "../errors/errors.ts";
 import type { StopReason } from "../run-events.ts";
 import { withTimeout } from "../concurrency/abort.ts";
-import { commonTime } from "../concurrency/common-time.ts";
+import { clusterTime } from "../concurrency/cluster-time.ts";
 
 /** A run this process has in hand, from its admission (or the start of the server) until it is over. */
 export class ActiveRun {
@@ -129,7 +129,7 @@ export class ActiveRun {
 
 /** Whether a run need not wait for its time; one that is not delayed need not, wherever the machine's clock has been set to. */
 export function isDue({ hasBegun, run }: ActiveRun): boolean {
-  return hasBegun || run.created_at === run.updated_at || Date.parse(run.created_at) <= commonTime();
+  return hasBegun || run.created_at === run.updated_at || Date.parse(run.created_at) <= clusterTime();
 }
 
 /** Whether the next run of a session is of a graph that is not served. One that is to be stopped needs no graph. */

@@ -1,4 +1,4 @@
-import { commonTime } from "../concurrency/common-time.ts";
+import { clusterTime } from "../concurrency/cluster-time.ts";
 import type { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import { ActiveRun, isDue, waitsForGraph } from "./active-run.ts";
@@ -110,7 +110,7 @@ export class Dispatch {
     if (status === "running") this.#left.set(run.session_id, run.run_id);
     // Only a delayed one waits for its time, wherever the machine's clock has been set to.
     const isDelayed = status === "pending" && created_at !== updated_at;
-    const delay = isDelayed ? Date.parse(created_at) - commonTime() : 0;
+    const delay = isDelayed ? Date.parse(created_at) - clusterTime() : 0;
     if (delay <= 0) this.#queue.wake(run.session_id);
     else this.#delays.set(run.run_id, delay, () => this.schedule(run));
   }

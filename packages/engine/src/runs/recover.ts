@@ -1,4 +1,4 @@
-import { commonTime } from "../concurrency/common-time.ts";
+import { clusterTime } from "../concurrency/cluster-time.ts";
 import { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -129,7 +129,7 @@ async function advanceEventClock({ runs, events }: Pick<Storage, "runs" | "event
 /** What was left because a process ended in between: sessions for one run only, and rolled back runs. */
 export async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Promise<void> {
   const { storage } = deps;
-  const now = commonTime();
+  const now = clusterTime();
   if (storage.cluster.serverCount === 1) {
     const due = await storage.runs.leftTemporary(new Date(now - resultRetention).toISOString());
     for (const sessionId of due) await storage.sessions.delete(sessionId);

@@ -1,4 +1,4 @@
-import { commonTime } from "../concurrency/common-time.ts";
+import { clusterTime } from "../concurrency/cluster-time.ts";
 import { countDuration, type Durations, noDurations } from "../metrics/families.ts";
 import type { LimitName } from "../config/owner-limits.ts";
 import type { Run, RunStatus } from "../storage/records.ts";
@@ -33,13 +33,13 @@ export function countFirstToken(
   { attempt, created_at }: Pick<Run, "attempt" | "created_at">,
   { firstToken }: RunCounts,
 ): void {
-  if (attempt <= 1) countDuration(firstToken, Math.max(0, commonTime() - Date.parse(created_at)) / 1_000);
+  if (attempt <= 1) countDuration(firstToken, Math.max(0, clusterTime() - Date.parse(created_at)) / 1_000);
 }
 
 /** The statistics of the runs on this server. */
 export function runStats(active: Iterable<ActiveRun>, counts: RunCounts): RunStats {
   const numbers = { ...counts, running: 0, waiting: 0, oldestWaitingSeconds: 0, readers: 0 };
-  const now = commonTime();
+  const now = clusterTime();
   for (const { isExecuting, ended, readers, run } of active) {
     numbers.readers += readers;
     if (ended) continue;

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { commonDate, commonTime } from "../concurrency/common-time.ts";
+import { clusterDate, clusterTime } from "../concurrency/cluster-time.ts";
 import { AppError, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import type { WebhookSettings } from "../config/tool-settings.ts";
@@ -56,7 +56,7 @@ export class WebhookSender {
 
   /** There is a new webhook to send. */
   wake(): void {
-    if (this.#ownUrl !== undefined) this.#alarm.scheduleAt(commonTime());
+    if (this.#ownUrl !== undefined) this.#alarm.scheduleAt(clusterTime());
   }
 
   /** Sends nothing more; what is under way is aborted and sent again after the next start. */
@@ -71,7 +71,7 @@ export class WebhookSender {
     const { store, logger } = this.#parts;
     try {
       while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {
-        const webhook = await store.claim(commonDate(), this.#busy());
+        const webhook = await store.claim(clusterDate(), this.#busy());
         if (webhook === undefined) {
           const next = await store.nextDueAt(this.#busy());
           return next === undefined ? undefined : Date.parse(next);
@@ -81,7 +81,7 @@ export class WebhookSender {
       return undefined;
     } catch (error) {
       logger.error({ err: error }, "webhooks_not_told");
-      return commonTime() + minute;
+      return clusterTime() + minute;
     }
   }
 
@@ -98,7 +98,7 @@ export class WebhookSender {
       .catch((error: unknown) => logger.error({ err: error, run_id: webhook.run_id }, "webhooks_not_told"))
       .finally(() => {
         this.#underWay.delete(webhook.webhook_id);
-        this.#alarm.scheduleAt(commonTime());
+        this.#alarm.scheduleAt(clusterTime());
       });
     this.#underWay.set(webhook.webhook_id, { webhook, delivery });
   }
@@ -129,7 +129,7 @@ export class WebhookSender {
       const pause = isAppError(error) && error.code === "blocked" ? undefined : waits[attempts];
       if (pause !== undefined) {
         logger.warn(problem, "webhook_not_taken");
-        await store.postpone(webhook_id, new Date(commonTime() + pause).toISOString());
+        await store.postpone(webhook_id, new Date(clusterTime() + pause).toISOString());
         return;
       }
       logger.error(problem, "webhook_given_up");

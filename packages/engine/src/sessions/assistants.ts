@@ -1,5 +1,5 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { commonDate } from "../concurrency/common-time.ts";
+import { clusterDate } from "../concurrency/cluster-time.ts";
 import { AppError, isAppError } from "../errors/errors.ts";
 import { findAssistant, type Graphs } from "../graphs/load.ts";
 import type { AssistantPatch, AssistantStore, AssistantVersion } from "../storage/record-stores.ts";
@@ -26,7 +26,7 @@ export interface NewAssistant extends Partial<Pick<Assistant, "config" | "contex
 /** Creates an assistant. Throws `not_found` for a graph that is not served, `conflict` for an id in use. */
 export async function createAssistant({ storage, graphs }: AssistantParts, request: NewAssistant): Promise<Assistant> {
   graphs.get(request.graph_id);
-  const now = commonDate();
+  const now = clusterDate();
   const assistant: Assistant = {
     assistant_id: request.assistant_id ?? newId(),
     owner: null,

@@ -1,5 +1,5 @@
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { commonDate } from "../concurrency/common-time.ts";
+import { clusterDate } from "../concurrency/cluster-time.ts";
 import { AppError, isAppError } from "../errors/errors.ts";
 import { Refusal } from "../manifest/auth.ts";
 import { readNewest } from "../runs/follow/follow.ts";
@@ -26,7 +26,7 @@ export interface NewSession {
  * existing session, and `not_found` if that one is invisible to the caller, as every other request would.
  */
 export async function createSession(storage: Pick<SessionStorage, "sessions">, request: NewSession): Promise<Session> {
-  const now = commonDate();
+  const now = clusterDate();
   const session: Session = {
     session_id: request.session_id ?? newId(),
     owner: null,

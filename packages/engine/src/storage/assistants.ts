@@ -1,4 +1,4 @@
-import { commonDate } from "../concurrency/common-time.ts";
+import { clusterDate } from "../concurrency/cluster-time.ts";
 import { singleServer, type Cluster } from "./cluster.ts";
 import type { AssistantPatch } from "./record-stores.ts";
 import type { Assistant } from "./records.ts";
@@ -10,7 +10,7 @@ export function nextVersion(assistant: Assistant, patch: AssistantPatch, newest:
     ...patch,
     metadata: { ...assistant.metadata, ...patch.metadata },
     version: newest + 1,
-    updated_at: commonDate(),
+    updated_at: clusterDate(),
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonTime } from "../concurrency/common-time.ts";
+import { clusterTime } from "../concurrency/cluster-time.ts";
 import { AppError } from "../errors/errors.ts";
 import { Cron, SessionTtl } from "./record-stores.ts";
 import { Usage } from "./usage.ts";
@@ -110,7 +110,7 @@ export function afterMinutes(time: number, minutes: number): string {
 
 /** When the time of a session is over that was touched as its row says; of one at work not before its time has passed again. */
 export function expiryOf({ status, updated_at, minutes, expires_at }: z.infer<typeof SessionTtlRow>): string {
-  const since = afterMinutes(status === "busy" ? commonTime() : Date.parse(updated_at), minutes);
+  const since = afterMinutes(status === "busy" ? clusterTime() : Date.parse(updated_at), minutes);
   return since > expires_at ? since : expires_at;
 }
 

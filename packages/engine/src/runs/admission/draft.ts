@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { END } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
-import { commonTime } from "../../concurrency/common-time.ts";
+import { clusterTime } from "../../concurrency/cluster-time.ts";
 import { AppError } from "../../errors/errors.ts";
 import { holdsMessages, isFormerGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
@@ -160,7 +160,7 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
     stop_requested: null,
     error: null,
     // A delayed run is one of the future: it cannot be claimed before.
-    created_at: after_seconds > 0 ? new Date(commonTime() + after_seconds * 1000).toISOString() : now,
+    created_at: after_seconds > 0 ? new Date(clusterTime() + after_seconds * 1000).toISOString() : now,
     updated_at: now,
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { commonDate } from "../../concurrency/common-time.ts";
+import { clusterDate } from "../../concurrency/cluster-time.ts";
 import { AppError, errorMessage, isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
 import { RollbackRequired, type RunOutcome } from "../../storage/attempt-store.ts";
@@ -85,7 +85,7 @@ export async function webhookOf(
   const { webhook: url } = run.kwargs;
   if (url === undefined || webhookBody === undefined) return undefined;
   const newest = values === undefined ? await newestOf(run, { storage, logger }) : undefined;
-  const ended_at = commonDate();
+  const ended_at = clusterDate();
   const ended: Run = { ...run, status: outcome.status, error: outcome.error ?? null, updated_at: ended_at };
   // While a run works, its row says when it began.
   const end = { values: values ?? newest ?? null, started_at: run.updated_at, ended_at };

@@ -1,4 +1,4 @@
-import { commonTime } from "../../concurrency/common-time.ts";
+import { clusterTime } from "../../concurrency/cluster-time.ts";
 
 /**
  * How long a timer runs at most, in milliseconds: a clock that was set, and a machine that slept, are noticed by then.
@@ -37,19 +37,19 @@ export class Alarm {
   #arm(): void {
     clearTimeout(this.#timer);
     if (this.#isStopped || this.#at === Infinity) return;
-    const wait = Math.min(Math.max(0, this.#at - commonTime()), longest);
+    const wait = Math.min(Math.max(0, this.#at - clusterTime()), longest);
     this.#timer = setTimeout(() => this.#look(), wait).unref();
   }
 
   #look(): void {
-    if (this.#at > commonTime()) {
+    if (this.#at > clusterTime()) {
       this.#arm();
       return;
     }
     this.#at = Infinity;
     this.#working = this.#work().then((next) => {
       this.#working = undefined;
-      this.#at = Math.min(this.#at, next ?? Infinity, commonTime() + this.#often);
+      this.#at = Math.min(this.#at, next ?? Infinity, clusterTime() + this.#often);
       this.#arm();
     });
   }

@@ -1,4 +1,4 @@
-import { commonClock, commonTime } from "../../concurrency/common-time.ts";
+import { clusterClock, clusterTime } from "../../concurrency/cluster-time.ts";
 import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import type { AttemptStore, UnstoredEvents } from "../../storage/attempt-store.ts";
@@ -269,8 +269,8 @@ const mostAhead = 24 * 60 * 60 * 1000;
  * before it, and its end between those of the others.
  */
 export function eventTime(place: "among others" | "apart"): number {
-  // As `commonTime`, in one step less: each event asks.
-  const { start } = commonClock;
+  // As `clusterTime`, in one step less: each event asks.
+  const { start } = clusterClock;
   const now = start === undefined ? Date.now() : Math.round(start + performance.now());
   newest = Math.max(place === "apart" ? newest + 1 : newest, now);
   isTimeUsed = true;
@@ -289,7 +289,7 @@ export function separatorTime(): number {
 
 /** Lets the clock go on from a time that a former process has given, also where the machine's clock was set back since. */
 export function advanceClock(time: number): void {
-  if (time <= newest || time > commonTime() + mostAhead) return;
+  if (time <= newest || time > clusterTime() + mostAhead) return;
   newest = time;
   isTimeUsed = true;
 }

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { commonTime } from "../../concurrency/common-time.ts";
+import { clusterTime } from "../../concurrency/cluster-time.ts";
 import type { Logger } from "../../logger.ts";
 import type { EventStore } from "../../storage/storage.ts";
 
@@ -28,7 +28,7 @@ export function startRetention(options: {
   let sweeping: Promise<void> | undefined;
 
   async function expireAll(): Promise<void> {
-    const before = new Date(commonTime() - hours * hour).toISOString();
+    const before = new Date(clusterTime() - hours * hour).toISOString();
     try {
       while (!stopped && leads() && (await events.expire(before))) await nextTurn();
     } catch (error) {

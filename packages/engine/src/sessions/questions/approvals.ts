@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { v7 as newId } from "@langchain/core/utils/uuid";
-import { commonDate, commonTime } from "../../concurrency/common-time.ts";
+import { clusterDate, clusterTime } from "../../concurrency/cluster-time.ts";
 import { AppError } from "../../errors/errors.ts";
 import { sessionsOfAgents } from "../../runs/background-sessions.ts";
 import type { RunRequest } from "../../runs/admission/draft.ts";
@@ -151,12 +151,12 @@ export function expiryOf(
 }
 
 function deadline({ timeoutHours }: ApprovalServices): string | undefined {
-  return timeoutHours === undefined ? undefined : new Date(commonTime() - timeoutHours * 3_600_000).toISOString();
+  return timeoutHours === undefined ? undefined : new Date(clusterTime() - timeoutHours * 3_600_000).toISOString();
 }
 
 function isExpired(approval: Approval, services: ApprovalServices): boolean {
   const expiry = expiryOf(approval, services);
-  return expiry !== undefined && expiry < commonDate();
+  return expiry !== undefined && expiry < clusterDate();
 }
 
 async function deny(services: ApprovalServices, session: Session, approval: Approval): Promise<void> {

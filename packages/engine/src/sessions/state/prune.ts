@@ -1,4 +1,4 @@
-import { commonTime } from "../../concurrency/common-time.ts";
+import { clusterTime } from "../../concurrency/cluster-time.ts";
 import type { SessionRuns, SessionStorage } from "../scope/session-storage.ts";
 import { deleteSession, isDone } from "../sessions.ts";
 import type { Logger } from "../../logger.ts";
@@ -101,14 +101,14 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
   async function end({ session_id: id }: SessionTtl): Promise<void> {
     await runs.between(id, async () => {
       const ttl = await ttls.get(id);
-      if (ttl === undefined || Date.parse(ttl.expires_at) > commonTime()) return;
+      if (ttl === undefined || Date.parse(ttl.expires_at) > clusterTime()) return;
       if (ttl.strategy === "delete") {
         await runs.cancelSession(id);
         await storage.sessions.delete(id);
         return;
       }
       await saver?.prune(id, { keepLatest: 1 });
-      await ttls.moveOn(id, new Date(commonTime() + Math.max(ttl.minutes * minute, pruneAgain)).toISOString());
+      await ttls.moveOn(id, new Date(clusterTime() + Math.max(ttl.minutes * minute, pruneAgain)).toISOString());
     });
   }
 
@@ -132,17 +132,17 @@ export function startExpiry({ storage, runs, logger }: ExpiryParts): Expiry {
       if (!storage.cluster.isLeader) return undefined;
       try {
         const next = await items.expire();
-        if (!(await endDue())) return commonTime() + minute;
+        if (!(await endDue())) return clusterTime() + minute;
         return earliest([next, await ttls.next()]);
       } catch (error) {
         logger.error({ err: error }, "nothing_expired");
-        return commonTime() + minute;
+        return clusterTime() + minute;
       }
     },
     storage.notifications.isShared ? peerPollInterval : undefined,
   );
   for (const store of [items, ttls]) store.onExpiry((time) => alarm.scheduleAt(Date.parse(time)));
-  alarm.scheduleAt(commonTime());
+  alarm.scheduleAt(clusterTime());
   return alarm;
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonTime } from "../../concurrency/common-time.ts";
+import { clusterTime } from "../../concurrency/cluster-time.ts";
 import { JsonObject } from "../records.ts";
 import { json } from "../rows.ts";
 import { StoreItem, type ItemChange } from "./store-items.ts";
@@ -87,7 +87,7 @@ export interface Range {
 
 /** The date so many minutes from now, as far as dates go. */
 export function expiryAfter(ttl: number): string {
-  return new Date(Math.min(commonTime() + ttl * 60_000, 8.64e15)).toISOString();
+  return new Date(Math.min(clusterTime() + ttl * 60_000, 8.64e15)).toISOString();
 }
 
 /** A change in the form of its row. */

@@ -1,4 +1,4 @@
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import type { PeerNotification, PeerNotifications } from "../../cluster.ts";
 
 /**
@@ -17,7 +17,7 @@ export function shareDueDates(
   };
   listen((date) => {
     publish(date);
-    if (published !== undefined && published <= date && published > commonDate()) return;
+    if (published !== undefined && published <= date && published > clusterDate()) return;
     published = date;
     notifications.send("all", { type: "due", what, date });
   });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { admitAnswers, answeredIds, bindAnswer, followInterrupts } from "../../approvals.ts";
 import { changeOfApproval } from "../../changes.ts";
 import type { Approval, Run, Session } from "../../records.ts";
@@ -25,7 +25,7 @@ export async function followSession(
   const known = await readConcerned(statements, session.session_id, ids);
   if (known.length === 0 && ids.length === 0) return;
   const unfinished = await findUnfinished(statements, known);
-  const now = commonDate();
+  const now = clusterDate();
   await write(
     statements,
     followInterrupts(known, session, now, (runId) => unfinished.has(runId)),
@@ -37,7 +37,7 @@ export async function followSession(
  * run with its answer bound. Throws what `admitAnswers` throws.
  */
 export async function recordAnswers(statements: Statements, run: Run, answer?: ApprovalAnswer): Promise<Run> {
-  const now = commonDate();
+  const now = clusterDate();
   const answers = (run.kwargs.command?.["resume"] ?? undefined) !== undefined;
   const known = await readConcerned(statements, run.session_id, answers ? answeredIds(run) : []);
   if (known.length === 0 && !answers && answer === undefined) return run;

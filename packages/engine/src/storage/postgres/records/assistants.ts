@@ -1,4 +1,4 @@
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import { MissingAssistants, nextVersion, searchable } from "../../assistants.ts";
 import type { Cluster } from "../../cluster.ts";
@@ -174,7 +174,7 @@ export function createAssistantStore(database: PostgresDatabase, cluster: Cluste
     async setLatest(assistantId, version) {
       const sql = `UPDATE assistants SET version = $2, updated_at = $3 WHERE assistant_id = $1
         AND EXISTS (SELECT FROM assistant_versions WHERE assistant = assistants.id AND assistant_versions.version = $2)`;
-      const changed = await database.change(sql, [assistantId, version, commonDate()]);
+      const changed = await database.change(sql, [assistantId, version, clusterDate()]);
       return changed === 0 ? undefined : await find(database, assistantId);
     },
 

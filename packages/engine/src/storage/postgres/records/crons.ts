@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { Cron, CronQuery, CronStore } from "../../record-stores.ts";
 import { CountRow, CronRow, parseRow, readRow, readRows } from "../../rows.ts";
@@ -108,7 +108,7 @@ export function createCronStore(database: PostgresDatabase): CronStore {
           const cron = readRow(CronRow, "crons", row);
           if (cron === undefined) return undefined;
           const metadata = { ...cron.metadata, ...patch.metadata };
-          const next: Cron = { ...cron, ...patch, metadata, updated_at: commonDate() };
+          const next: Cron = { ...cron, ...patch, metadata, updated_at: clusterDate() };
           await statements.change(update, [cronId, ...valuesOf(next), next.updated_at]);
           return next;
         });

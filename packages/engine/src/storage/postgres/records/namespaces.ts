@@ -1,4 +1,4 @@
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { Namespace } from "../../records.ts";
 import { readRow, readRows } from "../../rows.ts";
 import type { NamespaceStore } from "../../storage.ts";
@@ -22,7 +22,7 @@ export function createNamespaceStore(database: Statements): NamespaceStore {
       const sql = `INSERT INTO namespaces (owner, namespace, session, updated_at)
         SELECT $1, $2, id, $4 FROM sessions WHERE session_id = $3
         ON CONFLICT (owner, namespace) DO UPDATE SET session = excluded.session, updated_at = excluded.updated_at`;
-      return (await database.change(sql, [owner, namespace, sessionId, commonDate()])) > 0;
+      return (await database.change(sql, [owner, namespace, sessionId, clusterDate()])) > 0;
     },
   };
 }

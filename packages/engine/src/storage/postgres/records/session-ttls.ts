@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate, commonTime } from "../../../concurrency/common-time.ts";
+import { clusterDate, clusterTime } from "../../../concurrency/cluster-time.ts";
 import type { SessionTtl, SessionTtlStore } from "../../record-stores.ts";
 import { afterMinutes, expiryOf, readRow, readRows, SessionTtlRow, toTtl } from "../../rows.ts";
 import { asyncCommit, type PostgresDatabase } from "../database/database.ts";
@@ -25,7 +25,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
         return undefined;
       }
       const { minutes, strategy } = ttl;
-      const set: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(commonTime(), minutes) };
+      const set: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(clusterTime(), minutes) };
       const written = await database.rows(upsert, [session_id, minutes, strategy, set.expires_at]);
       if (written.length === 0) return undefined;
       for (const tell of listeners) tell(set.expires_at);
@@ -46,7 +46,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
     },
 
     async due() {
-      const now = commonDate();
+      const now = clusterDate();
       const sql = `${select} WHERE expires_at <= $1 ORDER BY expires_at`;
       const rows = readRows(SessionTtlRow, "session_ttls", await database.read(sql, [now]));
       const moved = rows.filter((row) => expiryOf(row) > now);

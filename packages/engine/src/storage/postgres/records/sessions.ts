@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import { changeOfSession } from "../../changes.ts";
 import type { SessionFilter } from "../../overview.ts";
@@ -50,7 +50,7 @@ async function change(
       SELECT FROM open_runs WHERE session = sessions.id
     ) THEN 'busy' ELSE $6 END WHERE session_id = $1 RETURNING ${columns}`;
   const texts = [metadata, config, next.interrupts].map((value) => JSON.stringify(value));
-  const updatedAt = patch.keepsTime === true ? session.updated_at : commonDate();
+  const updatedAt = patch.keepsTime === true ? session.updated_at : clusterDate();
   const [written] = await statements.rows(sql, [sessionId, ...texts, updatedAt, next.status]);
   const updated = parseRow(SessionRow, "sessions", written);
   statements.note(changeOfSession("changed", updated));

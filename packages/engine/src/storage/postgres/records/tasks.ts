@@ -1,4 +1,4 @@
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import { changeOfTask } from "../../changes.ts";
 import { Task } from "../../records.ts";
@@ -45,7 +45,7 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
     database.transaction(async (statements) => {
       const task = await one(statements, taskId, "FOR UPDATE");
       if (task === undefined) return undefined;
-      const next: Task = { ...task, updated_at: commonDate(), ...patch(task) };
+      const next: Task = { ...task, updated_at: clusterDate(), ...patch(task) };
       await statements.change(
         `UPDATE tasks SET title = $2, completed = $3, area_id = $4, scheduled_dates = $5, updated_at = $6
          WHERE task_id = $1`,

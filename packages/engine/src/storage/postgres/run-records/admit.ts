@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import {
   runExists,
   concurrentChange,
@@ -156,7 +156,7 @@ function admitted(statements: Statements, run: Run, startedAt?: string): Admitte
   const claimed: Run | undefined =
     startedAt === undefined ? undefined : { ...pending, status: "running", attempt: 1, started_at: startedAt };
   if (claimed !== undefined) statements.note(changeOfRun("changed", claimed));
-  const updated_at = startedAt ?? commonDate();
+  const updated_at = startedAt ?? clusterDate();
   statements.note(changeOfStatus(run.session_id, { status: "busy", updated_at }));
   return { run: pending, claimed };
 }
@@ -183,7 +183,7 @@ export async function admitRun(
   admission: Admission,
   { onFirst, ...place }: Pick<Attempt, "server" | "workspace"> & { onFirst: (sessionId: string) => void },
 ): Promise<Admitted> {
-  const now = commonDate();
+  const now = clusterDate();
   return await database.once(async (again) => {
     const attempt: Attempt = { run, admission, isAnswered: false, now, again, ...place };
     const found = await askInTurn(database, attempt);

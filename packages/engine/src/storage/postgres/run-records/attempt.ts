@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import {
   type AttemptStore,
   type Ledger,
@@ -94,7 +94,7 @@ async function finish(
 ): Promise<Run | "refused" | undefined> {
   const { interrupts } = outcome;
   const asks = Object.values(interrupts).some((asked) => asked.length > 0);
-  const now = commonDate();
+  const now = clusterDate();
   const ended = await database.once(async (again) => {
     const ending: End = { of, outcome, asks, now, fence, again };
     const alone = asks ? "approvals" : await end(database, ending, false);

@@ -1,4 +1,4 @@
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { Ledger, RunWriter } from "../../attempt-store.ts";
 import { answerRecorded, notStarted } from "../../memory.ts";
@@ -31,7 +31,7 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
 
   return {
     start: ({ session_id: sessionId, tool_call_id, run_id, tool, effect }) => {
-      const started_at = commonDate();
+      const started_at = clusterDate();
       return once(async (again) => {
         const values = [tool_call_id, run_id, tool, effect, started_at];
         const written = await writeFenced(database, { of, sessionId, stream }, insert, values);
@@ -45,7 +45,7 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
     },
 
     finish: (sessionId, toolCallId, result) => {
-      const values = [toolCallId, JSON.stringify(result ?? null), commonDate()];
+      const values = [toolCallId, JSON.stringify(result ?? null), clusterDate()];
       return once(async () => {
         const written = await writeFenced(database, { of, sessionId }, update, values);
         if (written.length === 0) throw notStarted(sessionId, toolCallId);

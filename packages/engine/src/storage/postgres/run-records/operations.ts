@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { FileContents, OperationStore, RunWriter } from "../../attempt-store.ts";
 import { changeOfOperation } from "../../changes.ts";
@@ -126,7 +126,7 @@ export function createOperationStore(database: PostgresDatabase, of?: RunWriter,
           end.lines_removed,
           end.first_line,
           Number(end.is_kept),
-          commonDate(),
+          clusterDate(),
           ...contentValues(contents),
           of?.server ?? null,
         ]);

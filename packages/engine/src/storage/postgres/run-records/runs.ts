@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { idempotencyKeyReused } from "../../admission.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, RunMark } from "../../records.ts";
@@ -91,7 +91,7 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   const run = toRun(await statements.rows(`DELETE FROM runs WHERE run_id = $1 RETURNING ${runColumns}`, [runId]));
   if (run === undefined) return false;
   statements.note(changeOfRun("deleted", run));
-  const updated_at = commonDate();
+  const updated_at = clusterDate();
   const free = `UPDATE sessions SET status = 'idle', updated_at = $2 WHERE session_id = $1 AND status = 'busy'
     AND NOT EXISTS (SELECT FROM open_runs WHERE session = sessions.id)`;
   const isFree = (await statements.change(free, [run.session_id, updated_at])) > 0;
@@ -111,7 +111,7 @@ function claimer(database: PostgresDatabase, server: () => number): (sessionId: 
   const lost = new Map<string, string>();
   return async (sessionId) => {
     const before = lost.get(sessionId);
-    const now = commonDate();
+    const now = clusterDate();
     lost.set(sessionId, now);
     const run = await database.once(async (again) => {
       const dates = [...(before === undefined ? [] : [before]), ...(again ? [now] : [])];
@@ -170,7 +170,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
     claim: (sessionId) => database.inOrder(`session ${sessionId}`, async () => told(await claim(sessionId))),
 
     reclaim(runId) {
-      const now = commonDate();
+      const now = clusterDate();
       return database.once(async (again) => {
         const sql = `${byId} AND status = 'running' AND updated_at = $2 AND owner = $3`;
         const done = toRun(await database.rows(reclaim, [runId, now, server(), again]));

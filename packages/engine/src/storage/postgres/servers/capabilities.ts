@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import type { MountedWorkspace } from "../../cluster.ts";
 import { readRows } from "../../rows.ts";
 import type { PostgresDatabase } from "../database/database.ts";
@@ -58,7 +58,7 @@ export class ServerCapabilities {
   ): Promise<ReadonlyMap<string, string>> {
     this.#graphs = graphs;
     this.#mounted = mounted;
-    const rows = await this.#database.rows(announceStatement, [id, graphs, commonDate(), this.workspaces]);
+    const rows = await this.#database.rows(announceStatement, [id, graphs, clusterDate(), this.workspaces]);
     return new Map(readRows(GraphRow, "graphs", rows).map(({ graph_id, since }) => [graph_id, since]));
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { forgetCommonTime, heardCommonTime } from "../../../concurrency/common-time.ts";
+import { resetClusterTime, syncClusterTime } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import type { Cluster, HeartbeatResult } from "../../cluster.ts";
 import { parseRow, readRows } from "../../rows.ts";
@@ -197,7 +197,7 @@ export class ServerLease implements Cluster {
     // Without PostgreSQL the lease expires by itself; the server still has to close the rest.
     await this.#removeOwnRow().catch(() => undefined);
     this.#onRunsOrphaned();
-    if (serversOfProcess.size === 0) forgetCommonTime();
+    if (serversOfProcess.size === 0) resetClusterTime();
     await this.#database.close();
   }
 
@@ -238,7 +238,7 @@ export class ServerLease implements Cluster {
       const [row] = await this.#database.rows(renewLease, [this.#id, this.#seconds, this.capabilities.graphs]);
       const found = parseRow(HeartbeatRow, "servers", row);
       const { is_alive, live, silent, min_compatible, has_left_over, next_end, stops } = found;
-      heardCommonTime(found.at, sent.monotonic);
+      syncClusterTime(found.at, sent.monotonic);
       this.#serverCount = live;
       this.#isLeader = found.leads && !this.#isOutdated;
       if (live > 1) this.#peerEpoch += 1;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { commonDate } from "../../../concurrency/common-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import {
   ContentRow,
   itemColumns,
@@ -69,7 +69,7 @@ async function writePart(statements: Statements, owner: string, items: readonly 
   const column = <Name extends keyof WrittenItem>(name: Name) => items.map((item) => item[name]);
   await statements.change(writeSql, [
     owner,
-    commonDate(),
+    clusterDate(),
     column("namespace"),
     column("key"),
     column("value"),
@@ -106,7 +106,7 @@ async function pendingItems(
   wanted: Wanted,
   madeBy: string,
 ): Promise<PendingRow[]> {
-  const given = [owner, commonDate(), madeBy];
+  const given = [owner, clusterDate(), madeBy];
   if ("places" in wanted) {
     const sql = `${pendingSql} AND (namespace, key) IN (SELECT * FROM unnest($4::text[], $5::text[]))`;
     const namespaces = wanted.places.map(({ namespace }) => joined(namespace));
@@ -128,7 +128,7 @@ async function below<Schema extends z.ZodType>(
 ): Promise<z.infer<Schema>[]> {
   const sql = `SELECT ${select} FROM store_items
     WHERE ${isThere} AND ($3::text IS NULL OR (namespace >= $3 AND namespace < $4::text)) ${order}`;
-  const given = [owner, commonDate(), range?.from ?? null, range?.to ?? null, ...values];
+  const given = [owner, clusterDate(), range?.from ?? null, range?.to ?? null, ...values];
   return readRows(schema, "store_items", await database.read(sql, given));
 }
 
@@ -147,7 +147,7 @@ export function createItemRows(database: PostgresDatabase): ItemRows {
     },
     async at(owner, namespace, key) {
       const sql = `SELECT ${itemColumns} FROM store_items WHERE ${isThere} AND namespace = $3 AND key = $4`;
-      const [row] = await database.read(sql, [owner, commonDate(), namespace, key]);
+      const [row] = await database.read(sql, [owner, clusterDate(), namespace, key]);
       return readRow(ItemRow, "store_items", row);
     },
     rows: async (ids) => readRows(ItemRow, "store_items", await database.read(`SELECT ${itemColumns} ${byIds}`, [ids])),
@@ -176,7 +176,7 @@ export function createItemRows(database: PostgresDatabase): ItemRows {
     async removeExpired() {
       const sql = `WITH gone AS (DELETE FROM store_items WHERE expires_at <= $1 RETURNING ${asyncCommit})
         SELECT min(expires_at) AS expires_at FROM store_items WHERE expires_at > $1`;
-      const [row] = await database.rows(sql, [commonDate()]);
+      const [row] = await database.rows(sql, [clusterDate()]);
       return readRow(ExpiryRow, "store_items", row)?.expires_at ?? undefined;
     },
     clear: async (owner) =>

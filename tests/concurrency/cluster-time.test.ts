@@ -1,44 +1,44 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { commonTime, forgetCommonTime, heardCommonTime } from "@millrace/engine/concurrency/common-time";
+import { clusterTime, resetClusterTime, syncClusterTime } from "@millrace/engine/concurrency/cluster-time";
 import { eventTime } from "@millrace/engine/runs/events/log";
 
 const start = Date.now();
 const hour = 3_600_000;
 beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ["Date", "performance"] }));
 afterEach(() => {
-  forgetCommonTime();
+  resetClusterTime();
   vi.useRealTimers();
 });
 
 it("is the machine's own until another one is heard of, and when that is gone", () => {
-  expect(commonTime()).toBe(start);
-  heardCommonTime(start - hour, performance.now());
-  expect(commonTime()).toBe(start - hour);
-  forgetCommonTime();
-  expect(commonTime()).toBe(start);
+  expect(clusterTime()).toBe(start);
+  syncClusterTime(start - hour, performance.now());
+  expect(clusterTime()).toBe(start - hour);
+  resetClusterTime();
+  expect(clusterTime()).toBe(start);
 });
 
 it("goes on where the machine's clock is set, an hour ahead and back", () => {
-  heardCommonTime(start, performance.now());
+  syncClusterTime(start, performance.now());
   for (const jump of [hour, -hour, 0]) {
     vi.setSystemTime(start + jump);
-    expect(commonTime()).toBe(start);
+    expect(clusterTime()).toBe(start);
     // What events are told by goes with it: a jump ahead would stay in all later times.
     expect(Math.abs(eventTime("among others") - start)).toBeLessThan(1_000);
   }
   vi.advanceTimersByTime(1_000);
-  expect(commonTime()).toBe(start + 1_000);
+  expect(clusterTime()).toBe(start + 1_000);
 });
 
 it("follows what it hears as far as that must be so", () => {
   vi.advanceTimersByTime(10_000);
   const now = performance.now();
-  heardCommonTime(start, now);
+  syncClusterTime(start, now);
   // An answer that took two seconds: at any moment of them it may have shown that.
-  heardCommonTime(start - 1_500, now - 2_000);
-  expect(commonTime()).toBe(start);
-  heardCommonTime(start - 2_500, now - 2_000);
-  expect(commonTime()).toBe(start - 500);
-  heardCommonTime(start + hour, now);
-  expect(commonTime()).toBe(start + hour);
+  syncClusterTime(start - 1_500, now - 2_000);
+  expect(clusterTime()).toBe(start);
+  syncClusterTime(start - 2_500, now - 2_000);
+  expect(clusterTime()).toBe(start - 500);
+  syncClusterTime(start + hour, now);
+  expect(clusterTime()).toBe(start + hour);
 });
