@@ -180,11 +180,11 @@ export function afterWaiting(services: RunServices): RunServices {
   const { toolRate } = services;
   if (toolRate === undefined) return services;
   let isFirst = true;
-  const take = async (signal: AbortSignal): Promise<void> => {
-    if (!isFirst) await toolRate.take(signal);
+  const acquire = async (signal: AbortSignal): Promise<void> => {
+    if (!isFirst) await toolRate.acquire(signal);
     isFirst = false;
   };
-  return { ...services, toolRate: { take } };
+  return { ...services, toolRate: { acquire } };
 }
 
 /** Creates a run's services on first access. */

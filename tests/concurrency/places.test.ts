@@ -8,7 +8,7 @@ function pieces(places: ReturnType<typeof createSemaphore>) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const start = (name: string, signal = never): Promise<string> =>
-    places.take(signal, async () => {
+    places.run(signal, async () => {
       begun.push(name);
       const { promise, resolve } = Promise.withResolvers<void>();
       ends.set(name, resolve);
@@ -42,7 +42,7 @@ describe("places", () => {
     const first = start("a");
     const stop = new AbortController();
     const gone = start("b", stop.signal);
-    const failing = places.take(never, () => Promise.reject(new Error("broken")));
+    const failing = places.run(never, () => Promise.reject(new Error("broken")));
     const last = start("c");
     stop.abort(new Error("stopped"));
     await expect(gone).rejects.toThrow("stopped");

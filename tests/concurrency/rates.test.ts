@@ -22,7 +22,7 @@ describe("a rate", () => {
     const rate = createRateLimiter(10, clock);
     const begun: number[] = [];
     for (let call = 0; call < 13; call += 1) {
-      await rate.take(never());
+      await rate.acquire(never());
       begun.push(clock.now());
     }
     expect(begun).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 200, 300]);
@@ -36,7 +36,7 @@ describe("a rate", () => {
         const begun: { call: number; at: number }[] = [];
         await Promise.all(
           Array.from({ length: calls }, async (_, call) => {
-            await rate.take(never());
+            await rate.acquire(never());
             begun.push({ call, at: clock.now() });
           }),
         );
@@ -63,12 +63,12 @@ describe("a rate", () => {
           });
         }),
     });
-    await rate.take(never());
+    await rate.acquire(never());
     const [first, second] = [new AbortController(), new AbortController()];
     const begun: string[] = [];
-    const one = rate.take(first.signal).then(() => begun.push("one"));
-    const two = rate.take(second.signal).then(() => begun.push("two"));
-    const three = rate.take(never()).then(() => begun.push("three"));
+    const one = rate.acquire(first.signal).then(() => begun.push("one"));
+    const two = rate.acquire(second.signal).then(() => begun.push("two"));
+    const three = rate.acquire(never()).then(() => begun.push("three"));
     second.abort(new Error("not any more"));
     await expect(two).rejects.toThrow("not any more");
     await expect.poll(() => waits.length).toBe(1);

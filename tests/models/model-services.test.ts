@@ -136,7 +136,7 @@ describe("the service of a model", () => {
 });
 
 it("bounds the requests to a provider, over all of its models", async () => {
-  const limited = new ModelServices({ makeRate: () => ({ take: async () => void taken.push(1) }) });
+  const limited = new ModelServices({ makeRate: () => ({ acquire: async () => void taken.push(1) }) });
   const taken: number[] = [];
   const target = { address: "x", unreachableHint: "", unknownModelHint: "" };
   const begin = async (model: string) =>

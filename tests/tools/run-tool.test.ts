@@ -302,15 +302,15 @@ describe("the rate of tool calls", () => {
       },
       { effect: "pure" },
     );
-    const rate = { take: async () => void order.push("take") };
+    const rate = { acquire: async () => void order.push("acquire") };
     const pause = async (): Promise<void> => undefined;
     expect(await runTool(flaky, {}, aContext(), { locks: createLocks(), rate, pause })).toMatchObject({
       success: true,
     });
-    expect(order).toEqual(["take", "run", "take", "run"]);
+    expect(order).toEqual(["acquire", "run", "acquire", "run"]);
 
     const stop = new AbortController();
-    const waiting = { take: (signal: AbortSignal) => Promise.reject(signal.reason) };
+    const waiting = { acquire: (signal: AbortSignal) => Promise.reject(signal.reason) };
     stop.abort(new AppError("cancelled", "stopped"));
     const context = { ...aContext(), signal: stop.signal };
     const result = await runTool(flaky, {}, context, { locks: createLocks(), rate: waiting });

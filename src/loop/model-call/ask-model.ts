@@ -129,7 +129,7 @@ async function withinRates<T>(
   request: () => Promise<T>,
 ): Promise<T> {
   const begin = async (): Promise<T> => {
-    await modelRate?.take(signal);
+    await modelRate?.acquire(signal);
     return await request();
   };
   return modelRequests === undefined ? begin() : locks.withSlot("models", modelRequests, signal, begin);

@@ -83,7 +83,7 @@ export async function runTool(
   try {
     return await options.locks.withSlot(context.sessionId, options.maxParallel ?? 3, context.signal, async () => {
       for (let attempt = 1; ; attempt += 1) {
-        await options.rate?.take(context.signal);
+        await options.rate?.acquire(context.signal);
         const result = await attemptOnce(tool, input, context, seconds, options.locks);
         // Only tools without effects are retried (law 4); others have `retries` 0.
         const mayRepeat = result.errorType !== undefined && isTransient(result.errorType);

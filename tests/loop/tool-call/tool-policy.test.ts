@@ -39,8 +39,8 @@ it.each([
   async (tool_protocol, call) => {
     const flow = await start({ stream: true, script: [call, { text: "Nothing is there." }] });
     const taken: string[] = [];
-    flow.services.modelRate = { take: async () => void taken.push("model") };
-    flow.services.toolRate = { take: async () => void taken.push("tool") };
+    flow.services.modelRate = { acquire: async () => void taken.push("model") };
+    flow.services.toolRate = { acquire: async () => void taken.push("tool") };
     const { messages } = await flow.send("Look around", { mode: "free_work", tool_protocol });
     expect(messages.filter(isToolMessage).map(({ status }) => status)).toEqual(["success"]);
     expect(taken).toEqual(["model", "tool", "model"]);
@@ -50,10 +50,10 @@ it.each([
 it("a call that has waited for the rate when it began early waits again before each retry (QUEUE-04)", async () => {
   const flow = await start({ script: [] });
   let taken = 0;
-  const { toolRate } = afterWaiting({ ...flow.services, toolRate: { take: async () => void (taken += 1) } });
+  const { toolRate } = afterWaiting({ ...flow.services, toolRate: { acquire: async () => void (taken += 1) } });
   const counts: number[] = [];
   for (const signal of Array.from({ length: 3 }, () => new AbortController().signal)) {
-    await toolRate?.take(signal);
+    await toolRate?.acquire(signal);
     counts.push(taken);
   }
   expect(counts).toEqual([0, 1, 2]);

@@ -141,7 +141,7 @@ describe("what goes wrong on the way to a model ends in a named outcome, in time
     async (one) => {
       const late = (): never => expect.unreachable(`not over after ${deadline} ms`);
       const free = one.fault.isSlow === true ? places.slow : places.quick;
-      await free.take(never, async () => await withTimeout(play(one), deadline, late));
+      await free.run(never, async () => await withTimeout(play(one), deadline, late));
     },
     whole,
   );

@@ -9,7 +9,7 @@ it("lets so many in at once, and the others in their order", async () => {
   const inside: number[] = [];
   const leave: (() => void)[] = [];
   const enter = async (number: number): Promise<void> => {
-    leave[number] = await places.enter(never);
+    leave[number] = await places.acquire(never);
     inside.push(number);
   };
   const all = [0, 1, 2, 3].map(async (number) => await enter(number));
@@ -25,15 +25,15 @@ it("lets so many in at once, and the others in their order", async () => {
 
 it("who gives up while waiting gets the signal's reason, and takes no place", async () => {
   const places = createSemaphore(1);
-  const leave = await places.enter(never);
+  const leave = await places.acquire(never);
   const stop = new AbortController();
   const reason = new Error("enough");
-  const waiting = places.enter(stop.signal);
-  const next = places.enter(never);
+  const waiting = places.acquire(stop.signal);
+  const next = places.acquire(never);
   stop.abort(reason);
   await expect(waiting).rejects.toBe(reason);
   leave();
   (await next)();
-  (await places.enter(never))();
-  await expect(places.enter(stop.signal)).rejects.toBe(reason);
+  (await places.acquire(never))();
+  await expect(places.acquire(stop.signal)).rejects.toBe(reason);
 });

@@ -126,7 +126,7 @@ export function createEngine({ seconds = 30, threads = 2, idleMilliseconds = 60_
   }
 
   return {
-    run: (deck, analysis, signal) => places.take(signal, () => analyse(deck, analysis, signal)),
+    run: (deck, analysis, signal) => places.run(signal, () => analyse(deck, analysis, signal)),
     async close() {
       await Promise.all([...all].map(end));
     },

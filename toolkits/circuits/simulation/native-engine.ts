@@ -65,7 +65,7 @@ export function createNativeEngine(
   return {
     run(deck, analysis, signal) {
       const either = AbortSignal.any([signal, ending.signal]);
-      const work = places.take(either, () => analyse(deck, analysis, either));
+      const work = places.run(either, () => analyse(deck, analysis, either));
       working.add(work);
       // The caller handles the failure.
       const forget = () => working.delete(work);

@@ -63,7 +63,7 @@ export async function inThread(
     late: () => tooSlow(within),
     broken: brokenDown,
   };
-  const answer = DocumentAnswer.parse(await places.take(signal, () => runInThread(work, signal)));
+  const answer = DocumentAnswer.parse(await places.run(signal, () => runInThread(work, signal)));
   if (answer.kind !== "failed") return answer;
   const { code, message, suggestion, message_zh } = answer;
   throw new AppError(code, message, { suggestion, message_zh });

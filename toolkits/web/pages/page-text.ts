@@ -29,7 +29,7 @@ export async function pageText(html: string, base: string, signal: AbortSignal, 
     late: () => tooSlow(within),
     broken: unreadable,
   };
-  return PageText.parse(await places.take(signal, () => runInThread(work, signal)));
+  return PageText.parse(await places.run(signal, () => runInThread(work, signal)));
 }
 
 function tooSlow(within: number): AppError {

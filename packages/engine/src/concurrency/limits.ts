@@ -4,9 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 /** A semaphore for work that costs a thread or memory: callers wait for a free slot, first come, first served. */
 export interface Semaphore {
   /** Waits for a slot and returns its release function. Rejects with the signal's reason if that aborts first. */
-  enter(signal: AbortSignal): Promise<() => void>;
+  acquire(signal: AbortSignal): Promise<() => void>;
   /** Runs `work` in the next free slot. Throws the signal's reason if that aborts first. */
-  take<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
+  run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
 }
 
 /** A semaphore with `limit` slots. */
@@ -22,7 +22,7 @@ export function createSemaphore(limit: number): Semaphore {
       next();
     }
   };
-  const enter = async (signal: AbortSignal): Promise<() => void> => {
+  const acquire = async (signal: AbortSignal): Promise<() => void> => {
     signal.throwIfAborted();
     if (busy < limit) busy += 1;
     else {
@@ -43,9 +43,9 @@ export function createSemaphore(limit: number): Semaphore {
     throw signal.reason;
   };
   return {
-    enter,
-    async take(signal, work) {
-      const free = await enter(signal);
+    acquire,
+    async run(signal, work) {
+      const free = await acquire(signal);
       try {
         return await work();
       } finally {
@@ -58,7 +58,7 @@ export function createSemaphore(limit: number): Semaphore {
 /** Limits how often something starts. */
 export interface RateLimiter {
   /** Waits for its turn, first come, first served. Rejects with the signal's reason if it aborts first. */
-  take(signal: AbortSignal): Promise<void>;
+  acquire(signal: AbortSignal): Promise<void>;
 }
 
 /** A clock in milliseconds, replaceable in tests. */
@@ -103,7 +103,7 @@ export function createRateLimiter(perSecond: number, clock: RateClock = realTime
   }
 
   return {
-    async take(signal) {
+    async acquire(signal) {
       signal.throwIfAborted();
       if (waiting === 0 && takeToken()) return;
       waiting += 1;

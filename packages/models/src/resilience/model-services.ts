@@ -85,8 +85,8 @@ export class ModelServices {
     const { target } = settings;
     const service = this.#service(target.name, settings.isLocal);
     if (service.breaker.waitMs() > 0) throw refuse(service, target);
-    await this.#rate(settings)?.take(signal ?? never);
-    const leave = await this.#bulkhead(settings)?.enter(signal ?? never);
+    await this.#rate(settings)?.acquire(signal ?? never);
+    const leave = await this.#bulkhead(settings)?.acquire(signal ?? never);
     const pass = service.breaker.enter();
     if (pass === undefined) {
       leave?.();

@@ -28,7 +28,7 @@ export async function plotPng(svg: string, signal: AbortSignal): Promise<Uint8Ar
     late: tooSlow,
     broken: brokenDown,
   };
-  return Picture.parse(await places.take(signal, () => runInThread(work, signal)));
+  return Picture.parse(await places.run(signal, () => runInThread(work, signal)));
 }
 
 function tooSlow(): AppError {
