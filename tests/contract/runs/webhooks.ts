@@ -21,7 +21,7 @@ async function endRun(
 /** The due webhooks, oldest first; they remain due. */
 export async function webhooksDue(webhooks: WebhookStore, now: string, busy?: BusyReceivers): Promise<Webhook[]> {
   const due: Webhook[] = [];
-  for (let one = await webhooks.claim(now, busy); one !== undefined; one = await webhooks.claim(now, busy))
+  for (let one = await webhooks.claimDue(now, busy); one !== undefined; one = await webhooks.claimDue(now, busy))
     due.push(one);
   for (const { webhook_id } of due) await webhooks.release(webhook_id);
   return due;
@@ -47,18 +47,18 @@ export function describeWebhooks(fixture: StorageFixture): void {
         ["r2", "/b", "{}", 0],
       ]);
       expect(await after.nextDueAt()).toBe(due[0]?.due_at);
-      expect(await after.claim("2020-01-01T00:00:00.000Z")).toBeUndefined();
+      expect(await after.claimDue("2020-01-01T00:00:00.000Z")).toBeUndefined();
     });
 
     it("are taken by one server at a time, until they are given back or that server has gone", async () => {
       for (const id of ["r1", "r2"]) await endRun(fixture.storage, id, { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
-      const taken = await Promise.all([1, 2, 3].map(() => webhooks.claim(far)));
+      const taken = await Promise.all([1, 2, 3].map(() => webhooks.claimDue(far)));
       expect(new Set(taken.map((one) => one?.run_id))).toEqual(new Set(["r1", "r2", undefined]));
       const again = (await webhooks.nextDueAt()) ?? far;
       expect(Date.parse(again)).toBeGreaterThan(Date.now());
       await webhooks.release(taken[1]?.webhook_id ?? -1);
-      expect(await webhooks.claim(far)).toEqual(taken[1]);
+      expect(await webhooks.claimDue(far)).toEqual(taken[1]);
       expect((await webhooksDue((await fixture.reopen()).webhooks, far)).map(({ run_id }) => run_id)).toEqual([
         "r1",
         "r2",
@@ -68,10 +68,10 @@ export function describeWebhooks(fixture: StorageFixture): void {
     it("are due later after a failed delivery, and can be removed", async () => {
       await endRun(fixture.storage, "r1", { url: "/a", host: "", body: "{}" });
       const { webhooks } = fixture.storage;
-      const webhook = await webhooks.claim(far);
+      const webhook = await webhooks.claimDue(far);
       const id = webhook?.webhook_id ?? -1;
       await webhooks.postpone(id, "2998-01-01T00:00:00.000Z");
-      expect(await webhooks.claim(new Date().toISOString())).toBeUndefined();
+      expect(await webhooks.claimDue(new Date().toISOString())).toBeUndefined();
       expect(await webhooksDue(webhooks, far)).toEqual([
         { ...webhook, attempts: 1, due_at: "2998-01-01T00:00:00.000Z" },
       ]);

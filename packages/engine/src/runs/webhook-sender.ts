@@ -71,7 +71,7 @@ export class WebhookSender {
     const { store, logger } = this.#parts;
     try {
       while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {
-        const webhook = await store.claim(clusterDate(), this.#busy());
+        const webhook = await store.claimDue(clusterDate(), this.#busy());
         if (webhook === undefined) {
           const next = await store.nextDueAt(this.#busy());
           return next === undefined ? undefined : Date.parse(next);

@@ -170,7 +170,7 @@ export interface WebhookStore {
    * Takes the oldest that is due at `now` (ISO date). No other server and no later call gets it before it is postponed or
    * given back, or has been with a server that is gone for some time.
    */
-  claim(now: string, busy?: BusyReceivers): Promise<Webhook | undefined>;
+  claimDue(now: string, busy?: BusyReceivers): Promise<Webhook | undefined>;
   /** When there could be another one to take; `undefined` when none is left. */
   nextDueAt(busy?: BusyReceivers): Promise<string | undefined>;
   /** It was taken and not delivered: it is due as before. */

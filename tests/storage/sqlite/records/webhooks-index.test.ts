@@ -16,7 +16,7 @@ it("the index skips a backlog of busy receivers, whatever its size", async () =>
     const prepare = vi.spyOn(database, "prepare");
     const store = createWebhookStore(database, new GroupCommit(database));
     const busy = { hosts: ["a.example"], owners: ["ada"] };
-    expect([await store.claim("2999-01-01", busy), await store.nextDueAt(busy)]).toEqual([undefined, undefined]);
+    expect([await store.claimDue("2999-01-01", busy), await store.nextDueAt(busy)]).toEqual([undefined, undefined]);
     const asked = prepare.mock.calls.map(([sql]) => sql);
     const parameters = { now: "2999-01-01", taken: "[1]", hosts: '["a.example"]', owners: '["ada"]' };
     for (const sql of asked) {

@@ -21,7 +21,7 @@ const valuesOf = ({ hosts, owners }: BusyReceivers): Values => [hosts, owners];
 /** What the ends of runs have left to tell, in PostgreSQL. `server`: the number of this server, which has what it takes. */
 export function createWebhookStore(database: Statements, server: () => number): WebhookStore {
   return {
-    async claim(now, busy = noBusyReceivers) {
+    async claimDue(now, busy = noBusyReceivers) {
       const sql = `UPDATE webhooks SET taken_until = now() + interval '${lease}', taken_by = $4 WHERE webhook_id = (
           SELECT webhook_id FROM webhooks WHERE due_at <= $3 AND ${isFree}
           ORDER BY due_at, webhook_id LIMIT 1 FOR UPDATE SKIP LOCKED

@@ -187,7 +187,7 @@ export function createWebhookStore(database: Database, commits: GroupCommit): We
     owners: JSON.stringify(owners),
   });
   return {
-    claim: async (now, busy = noBusyReceivers) => {
+    claimDue: async (now, busy = noBusyReceivers) => {
       const sql = `SELECT * FROM webhooks WHERE webhook_id = (
           SELECT webhook_id FROM webhooks WHERE due_at <= @now AND ${isFree} ORDER BY due_at, webhook_id LIMIT 1
         )`;
