@@ -105,7 +105,7 @@ export interface AttemptStore {
   checkpointer(events: UnstoredEvents): RunCheckpointer;
   /**
    * The run's end, with the last events in its transaction, on disk when it resolves; `undefined`, and nothing is
-   * written, when it has ended already or is another attempt's. Throws `RollbackFirst`.
+   * written, when it has ended already or is another attempt's. Throws `RollbackRequired`.
    */
   finish(outcome: RunOutcome, events?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */

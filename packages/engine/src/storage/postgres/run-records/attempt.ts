@@ -43,7 +43,7 @@ interface Ended {
 
 /**
  * What `millrace_finish_v4` answers: the run that has ended, "approvals" where questions are to be followed, "refused" where
- * what is written with it was. Throws `RollbackFirst`.
+ * what is written with it was. Throws `RollbackRequired`.
  */
 async function end(
   statements: Statements,
