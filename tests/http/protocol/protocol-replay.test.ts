@@ -1,12 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  command,
-  isEnd,
-  openEventStream,
-  type WireAnswer,
-  type WireEvent,
-} from "../../support/requests/protocol-client.ts";
+import { command, isEnd, openEvents, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
@@ -45,7 +39,7 @@ const hello = { value: 1, messages: [{ role: "user", content: "Hi", id: "hi" }] 
 /** All events of a thread while this is done to it, to the end of a last run; and the commands' answers. */
 async function history(threadId: string, deeds: readonly Deed[], atOnce: boolean) {
   const gate = crypto.randomUUID();
-  const reader = await openEventStream(server, threadId);
+  const reader = await openEvents(server, threadId);
   const first = await start(threadId, "gated", { gate });
   const begin = await reader.until(({ method }) => method === "custom");
   const runs = [first];
@@ -84,7 +78,7 @@ describe("the events of a thread, with queued and stopped runs", () => {
         const ends = events.flatMap((event, at) => (isEnd(event) ? [at, at - 1] : []));
         for (const at of new Set([0, ...ends])) {
           if (at >= events.length - 1) continue;
-          const back = await openEventStream(server, threadId, { since: events[at]?.seq });
+          const back = await openEvents(server, threadId, { since: events[at]?.seq });
           expect(await back.until(isEndOf(last))).toEqual(events.slice(at + 1));
           await back.leave();
         }
@@ -96,14 +90,14 @@ describe("the events of a thread, with queued and stopped runs", () => {
   it("contain the end of a run that was stopped in the queue, at that time, while another run works", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const early = await openEventStream(server, threadId);
+    const early = await openEvents(server, threadId);
     const first = await start(threadId, "gated", { gate });
     const begin = await early.until(({ method }) => method === "custom");
     const queued = await start(threadId, "counter", { value: 1 });
     await stop(threadId, queued);
     // A subscriber that reconnects here has no event of the stopped run, and still receives those of the running one.
-    const back = await openEventStream(server, threadId, { since: begin.at(-1)?.seq });
-    const late = await openEventStream(server, threadId);
+    const back = await openEvents(server, threadId, { since: begin.at(-1)?.seq });
+    const late = await openEvents(server, threadId);
     openGate(gate);
     const rest = await early.until(isEndOf(first));
     expect(rest.filter(isEnd).map(runOf)).toEqual([queued, first]);
@@ -115,7 +109,7 @@ describe("the events of a thread, with queued and stopped runs", () => {
   it("begin with the newest run, and the runs it was queued behind, for a subscriber without a seq", async () => {
     const threadId = crypto.randomUUID();
     const gates = [crypto.randomUUID(), crypto.randomUUID()];
-    const early = await openEventStream(server, threadId);
+    const early = await openEvents(server, threadId);
     const before = await start(threadId, "counter", { value: 1 });
     await early.until(isEndOf(before));
     const [first, second] = [
@@ -126,7 +120,7 @@ describe("the events of a thread, with queued and stopped runs", () => {
     await expect.poll(() => Date.now()).toBeGreaterThan(Date.parse(created_at) + 60);
     openGate(gates[0] ?? "");
     const events = await early.until(isEndOf(first));
-    const late = await openEventStream(server, threadId);
+    const late = await openEvents(server, threadId);
     openGate(gates[1] ?? "");
     expect(await late.until(isEndOf(second))).toEqual([...events, ...(await early.until(isEndOf(second)))]);
     await Promise.all([early.leave(), late.leave()]);
@@ -134,7 +128,7 @@ describe("the events of a thread, with queued and stopped runs", () => {
 
   it("order a delayed run by the time when it was stopped", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await server.client.threads.create({ threadId });
     const delayed = await server.client.runs.create(threadId, "counter", { input: { value: 1 }, afterSeconds: 3600 });
     await stop(threadId, delayed.run_id);
@@ -142,7 +136,7 @@ describe("the events of a thread, with queued and stopped runs", () => {
     const next = await start(threadId, "counter", { value: 1 });
     const events = await reader.until(isEndOf(next));
     expect(events[0]?.seq).toBeGreaterThan(end?.seq ?? Infinity);
-    const back = await openEventStream(server, threadId, { since: end?.seq });
+    const back = await openEvents(server, threadId, { since: end?.seq });
     expect(await back.until(isEndOf(next))).toEqual(events);
     await Promise.all([reader.leave(), back.leave()]);
   });
@@ -150,7 +144,7 @@ describe("the events of a thread, with queued and stopped runs", () => {
   it("contain the end of a rolled back run for current subscribers, and nothing of it after a reconnect", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     const first = await start(threadId, "gated", { gate });
     const begin = await reader.until(({ method }) => method === "custom");
     await stop(threadId, first, "rollback");
@@ -160,7 +154,7 @@ describe("the events of a thread, with queued and stopped runs", () => {
     expect(seqs([...begin, ...gone, ...events])).toEqual(
       seqs([...begin, ...gone, ...events]).toSorted((a, b) => a - b),
     );
-    const back = await openEventStream(server, threadId, { since: gone.at(-1)?.seq });
+    const back = await openEvents(server, threadId, { since: gone.at(-1)?.seq });
     expect(await back.until(isEndOf(next))).toEqual(events);
     await Promise.all([reader.leave(), back.leave()]);
   });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { Config } from "@millrace/engine/config/config";
 import { socketLimits } from "@millrace/engine/http/protocol/session/output";
-import { isEnd, openEventStream, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
+import { isEnd, openEvents, type WireAnswer, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
@@ -118,7 +118,7 @@ describe("a WebSocket of the protocol", () => {
     await late.ends(1);
     expect(late.came[0]).toBe(answer);
     expect(late.came).toHaveLength(5);
-    const record = await openEventStream(running, threadId, { channels: ["lifecycle", "values"] });
+    const record = await openEvents(running, threadId, { channels: ["lifecycle", "values"] });
     expect(late.events()).toEqual(await record.until(isEnd));
     await record.leave();
   });

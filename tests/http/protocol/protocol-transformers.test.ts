@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { command, isEnd, openEventStream, type WireEvent } from "../../support/requests/protocol-client.ts";
+import { command, isEnd, openEvents, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 const hello = { messages: [{ role: "user", content: "Hi", id: "hi" }] };
@@ -15,7 +15,7 @@ describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packa
 
   /** Performs one run and returns all its events. */
   async function recordOf(assistant_id: string, input: unknown, threadId = crypto.randomUUID()): Promise<WireEvent[]> {
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await command(server, threadId, "run.start", { assistant_id, input });
     const events = await reader.until(isEnd);
     await reader.leave();
@@ -32,7 +32,7 @@ describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packa
       { name: "letters", payload: 5 },
       { name: "texts", payload: ["begin"] },
     ]);
-    const late = await openEventStream(server, threadId, { channels: ["custom:letters", "lifecycle"] });
+    const late = await openEvents(server, threadId, { channels: ["custom:letters", "lifecycle"] });
     const letters = (await late.until(isEnd)).find(({ method }) => method === "custom");
     expect(letters).toEqual(events.find(({ params }) => params.data["name"] === "letters"));
     await late.leave();

@@ -3,13 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Run } from "@langchain/langgraph-sdk";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { showLater } from "@millrace/testing/clock";
-import {
-  allChannels,
-  command,
-  isEnd,
-  openEventStream,
-  type WireEvent,
-} from "../../support/requests/protocol-client.ts";
+import { allChannels, command, isEnd, openEvents, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { readEvents, readText } from "@millrace/testing/read-events";
 import { openGate } from "../../support/test-graphs.ts";
 import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -39,7 +33,7 @@ const seqs = (events: WireEvent[]): number[] => events.map(({ seq }) => seq);
 /** Performs one run and returns all its events. */
 async function recordOf(assistant: string, input: unknown, filter: object = {}): Promise<WireEvent[]> {
   const threadId = crypto.randomUUID();
-  const reader = await openEventStream(server, threadId, filter);
+  const reader = await openEvents(server, threadId, filter);
   await start(threadId, assistant, input);
   const events = await reader.until(isEnd);
   await reader.leave();
@@ -184,7 +178,7 @@ describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packa
     const root = await recordOf("nested", hello, { namespaces: [[]], depth: 0 });
     expect(root.every(({ params }) => params.namespace.length === 0)).toBe(true);
     const threadId = crypto.randomUUID();
-    const inside = await openEventStream(server, threadId, { channels: ["lifecycle"], namespaces: [["inside"]] });
+    const inside = await openEvents(server, threadId, { channels: ["lifecycle"], namespaces: [["inside"]] });
     await start(threadId, "nested", hello);
     const events = await inside.until(
       ({ params }) => params.namespace.length === 1 && params.data["event"] === "completed",
@@ -199,7 +193,7 @@ const isTold = ({ payload }: Record<string, unknown>, at: number): boolean => (p
 describe("the event stream of a thread", () => {
   it("stays open from run to run", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId, { channels: ["lifecycle"] });
+    const reader = await openEvents(server, threadId, { channels: ["lifecycle"] });
     await start(threadId, "counter", { value: 1 });
     const first = await reader.until(isEnd);
     await start(threadId, "counter", { value: 1 });
@@ -210,7 +204,7 @@ describe("the event stream of a thread", () => {
 
   it("is the same for a late subscriber, and resumes after `since`, also after a restart", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await start(threadId, "talker", hello);
     const first = await reader.until(isEnd);
     await start(threadId, "nested", hello);
@@ -218,19 +212,19 @@ describe("the event stream of a thread", () => {
     await reader.leave();
     const all = [...first, ...second];
 
-    const late = await openEventStream(server, threadId);
+    const late = await openEvents(server, threadId);
     expect(await late.until(isEnd)).toEqual(second);
     await late.leave();
 
     await server.close();
     server = await server.restart();
     const middle = first[5]?.seq ?? 0;
-    const resumed = await openEventStream(server, threadId, { since: middle });
+    const resumed = await openEvents(server, threadId, { since: middle });
     const rest = [...(await resumed.until(isEnd)), ...(await resumed.until(isEnd))];
     expect(rest).toEqual(all.filter(({ seq }) => seq > middle));
     await resumed.leave();
 
-    const byHeader = await openEventStream(server, threadId, {}, { "last-event-id": second[3]?.event_id ?? "" });
+    const byHeader = await openEvents(server, threadId, {}, { "last-event-id": second[3]?.event_id ?? "" });
     expect(await byHeader.until(isEnd)).toEqual(second.slice(4));
     await byHeader.leave();
   });
@@ -238,10 +232,10 @@ describe("the event stream of a thread", () => {
   it("has all events of an active run for a late subscriber, and none twice", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const early = await openEventStream(server, threadId);
+    const early = await openEvents(server, threadId);
     await start(threadId, "gated", { gate });
     const begin = await early.until(({ method }) => method === "custom");
-    const late = await openEventStream(server, threadId);
+    const late = await openEvents(server, threadId);
     await late.until(({ method }) => method === "custom");
     openGate(gate);
     const rest = await early.until(isEnd);
@@ -254,17 +248,17 @@ describe("the event stream of a thread", () => {
   it("continues in a run that a restart interrupted, without lost or repeated events", async () => {
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await start(threadId, "gated", { gate });
     const before = await reader.until(({ method }) => method === "custom");
     await reader.leave();
     await server.close();
     server = await server.restart();
     const since = before.at(-1)?.seq;
-    const back = await openEventStream(server, threadId, { since });
+    const back = await openEvents(server, threadId, { since });
     openGate(gate);
     const after = await back.until(isEnd);
-    const whole = await openEventStream(server, threadId);
+    const whole = await openEvents(server, threadId);
     expect(await whole.until(isEnd)).toEqual([...before, ...after]);
     const events = [...before, ...after];
     expect(seqs(events)).toEqual([...new Set(seqs(events))].toSorted((a, b) => a - b));
@@ -278,7 +272,7 @@ describe("the event stream of a thread", () => {
     const own = await startTestServer();
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();
-    const reader = await openEventStream(own, threadId);
+    const reader = await openEvents(own, threadId);
     await command(own, threadId, "run.start", { assistant_id: "gated", input: { gate } });
     await reader.until(({ method }) => method === "custom");
     const closed = own.close();
@@ -300,7 +294,7 @@ describe("the event stream of a thread", () => {
     // The first argument of a request's "response" event is the response.
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     const { result } = await start(threadId, "flood", { events: count, size: 20_000, gate });
-    const half = await openEventStream(server, threadId, { channels: ["custom"] });
+    const half = await openEvents(server, threadId, { channels: ["custom"] });
     await half.until(({ params }) => isTold(params.data, count / 2 - 1));
     await half.leave();
     showLater(3_000);
@@ -311,7 +305,7 @@ describe("the event stream of a thread", () => {
     // The data are events of the protocol.
     const seen = (await readEvents(new Response(text))).map(({ data }) => data as WireEvent);
     expect(seen.length).toBeLessThan(count);
-    const back = await openEventStream(server, threadId, {
+    const back = await openEvents(server, threadId, {
       channels: ["custom", "lifecycle"],
       since: seen.at(-1)?.seq,
     });
@@ -323,7 +317,7 @@ describe("the event stream of a thread", () => {
 
   it("has the events of runs that the other protocol started", async () => {
     const { thread_id } = await server.client.threads.create();
-    const reader = await openEventStream(server, thread_id);
+    const reader = await openEvents(server, thread_id);
     await server.client.runs.wait(thread_id, "counter", { input: { value: 3 } });
     const events = await reader.until(isEnd);
     expect(events.map(({ method }) => method)).toEqual(["lifecycle", "values", "values", "lifecycle"]);
@@ -347,7 +341,7 @@ describe("commands", () => {
     expect(answer).toMatchObject({ type: "success", id: 7, meta: { thread_id: threadId } });
     const runId = String(answer.result["run_id"]);
     await server.client.runs.join(threadId, runId);
-    const record = await openEventStream(server, threadId);
+    const record = await openEvents(server, threadId);
     const events = await record.until(isEnd);
     expect(seqs(events)[0]).toBeGreaterThan(answer.meta.applied_through_seq);
     const next = await start(threadId, "counter", { value: 1 });
@@ -373,7 +367,7 @@ describe("commands", () => {
 
   it("input.respond answers a run's question, and subscribers receive that it was answered", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await start(threadId, "asker", {});
     const asked = await reader.until(isEnd);
     const [{ interrupt_id }] = dataOf(asked, "input.requested") as [{ interrupt_id: string }];
@@ -399,7 +393,7 @@ describe("commands", () => {
 
   it("input.respond answers several questions in one run, each in its namespace", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await start(threadId, "twoDepths", {});
     const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
     expect(new Set(asked.map(({ params }) => params.namespace.length))).toEqual(new Set([0, 1]));
@@ -417,7 +411,7 @@ describe("commands", () => {
 
   it("input.respond answers an open question after the run with another answer has failed", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await start(threadId, "touchy", {});
     const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
     const idOf = (question: string): unknown =>
@@ -438,7 +432,7 @@ describe("commands", () => {
 
   it("input.respond can update the state with the answer", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await start(threadId, "twoDepths", {});
     const asked = (await reader.until(isEnd)).filter(({ method }) => method === "input.requested");
     const responses = asked.map(({ params: { data } }) => ({ interrupt_id: data["interrupt_id"], response: "so" }));
@@ -454,7 +448,7 @@ describe("commands", () => {
     ["rollback", 1],
   ])("a run with the strategy %s ends the one before, whose end is sent", async (multitask_strategy, left) => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId, {
+    const reader = await openEvents(server, threadId, {
       channels: ["lifecycle", "custom"],
       namespaces: [[]],
       depth: 0,
@@ -498,7 +492,7 @@ describe("commands", () => {
 
   it("the input of run.start is the answer if the thread has an open question", async () => {
     const threadId = crypto.randomUUID();
-    const reader = await openEventStream(server, threadId);
+    const reader = await openEvents(server, threadId);
     await start(threadId, "asker", {});
     await reader.until(isEnd);
     await start(threadId, "asker", "by input");

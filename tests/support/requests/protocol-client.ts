@@ -61,7 +61,7 @@ export interface EventStreamReader {
 }
 
 /** Opens the record over server-sent events, all channels unless it is told otherwise. */
-export async function openEventStream(
+export async function openEvents(
   server: TestServer,
   threadId: string,
   filter: object = {},
