@@ -113,14 +113,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     http: (opened) => {
       runs = opened;
       const operations = openOperations(storage, services, opened);
-      const manual = createManualTools({
-        services,
-        storage,
-        byHand: storage.manualCalls,
-        runs: opened,
-        graphs,
-        counter,
-      });
+      const manual = createManualTools({ services, storage, stores: storage.manualCalls, runs, graphs, counter });
       return (shared) => agentHttp(shared, { ...forRoutes, operations, manual }, consoleBuild);
     },
     start: () => {

@@ -46,7 +46,7 @@ beforeEach(async () => {
     },
     toolSources: [{ tools: async () => [letter], close: async () => undefined }],
   };
-  manual = createManualTools({ ...bench, services, byHand: storage.manualCalls, counter: createToolCounter() });
+  manual = createManualTools({ ...bench, services, stores: storage.manualCalls, counter: createToolCounter() });
 });
 afterEach(() => bench.runs.drain(0));
 

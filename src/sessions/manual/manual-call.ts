@@ -34,6 +34,6 @@ export type ManualAnswer =
 export interface ManualParts extends EditParts {
   services: LentServices;
   /** Where the calls are recorded. */
-  byHand: ManualCallStores;
+  stores: ManualCallStores;
   graphs: Graphs;
 }

@@ -103,7 +103,7 @@ async function runOnce(
       message_id: messageId,
       ...(approved === undefined ? {} : { refuse: () => refuseUnless(approved, tool, input, context) }),
     },
-    { ...parts.services, ...parts.byHand },
+    { ...parts.services, ...parts.stores },
   );
   if (result.code === notApproved(tool).code) {
     const again = await questionAbout(tool, input, call, context, parts.services);
