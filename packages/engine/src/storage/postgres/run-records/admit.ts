@@ -28,11 +28,11 @@ const Outcome = z.object({
     "turn",
     "queue is full",
     "share is full",
-    "id is claimed",
+    "id is taken",
     "answers",
     "not due",
     "pending",
-    "claimed",
+    "taken",
     "done before",
   ]),
   known_run: z.string().nullable(),
@@ -130,7 +130,7 @@ async function settle(
       throw queueFull(`${admission.queueLimit} runs`);
     case "share is full":
       throw queueFull(`${admission.ownerQueueLimit} runs of this owner`);
-    case "id is claimed":
+    case "id is taken":
       throw runExists(run);
     case "not due":
       throw cronNotDue(admission.cron);
@@ -142,7 +142,7 @@ async function settle(
     }
     case "pending":
       return admitted(statements, run);
-    case "claimed":
+    case "taken":
       return admitted(statements, run, now);
     default:
       return assertNever(outcome);
@@ -187,7 +187,7 @@ export async function admitRun(
   return await database.once(async (again) => {
     const attempt: Attempt = { run, admission, isAnswered: false, now, again, ...place };
     const found = await askInTurn(database, attempt);
-    if (found.outcome === "claimed" && found.has_states === false) onFirst(run.session_id);
+    if (found.outcome === "taken" && found.has_states === false) onFirst(run.session_id);
     if (found.outcome !== "answers") return await settle(database, attempt, found);
     return await database.transaction(async (statements) => {
       await statements.rows("SELECT FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE", [run.session_id]);
