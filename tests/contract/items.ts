@@ -48,6 +48,23 @@ export function describeItems(fixture: StorageFixture): void {
       expect(await keys()).toEqual(["l"]);
     });
 
+    it("change only what contains their filter, all or nothing", async () => {
+      setClock(0);
+      const put = { namespace: ["a"], key: "k", value: { of: "ada" }, filter: { of: "ada" } };
+      await write({ ...put, value: { of: "bob" }, ttl: 1 }, { ...put, key: "own", filter: undefined });
+      await expect(write({ ...put, key: "new" }, put)).rejects.toMatchObject({ code: "not_found" });
+      expect((await keys()).toSorted()).toEqual(["k", "own"]);
+      await write(...["k", "own", "none"].map((key) => ({ ...put, key, value: null })));
+      expect(await keys()).toEqual(["k"]);
+      // One that has expired hides nothing.
+      vi.setSystemTime(2 * minute);
+      await write(put);
+      expect(await fixture.storage.items.get("ada", ["a"], "k", false)).toMatchObject({
+        value: { of: "ada" },
+        created_at: "1970-01-01T00:02:00.000Z",
+      });
+    });
+
     it("are found below a namespace, label by label, last changed first, in pages", async () => {
       for (const [at, namespace] of [["a"], ["a", "b"], ["ab"], ["a", "c"], ["a-b"], ["b"]].entries()) {
         setClock(at);

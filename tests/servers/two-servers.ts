@@ -1,6 +1,7 @@
 import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
 import type { Config } from "@millrace/engine/config/config";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
+import { expect } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { type TestPostgres, withClient } from "../support/processes/postgres.ts";
 
@@ -12,6 +13,11 @@ export interface Servers {
   /** The storage of another server, without the rest of that server. */
   open(): Promise<OpenedStorage>;
   query(sql: string): Promise<unknown[]>;
+  /**
+   * The result of `send`, none of whose statements writes to a table before so many of them wait to: whatever concurrent
+   * requests read before they write, all of them have read it by then.
+   */
+  meetAt<Result>(table: string, waiting: number, send: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -35,6 +41,15 @@ export async function createServers(postgres: TestPostgres | undefined, lease = 
       return storage;
     },
     query: (sql) => withClient(url, async (client) => (await client.query(sql)).rows),
+    meetAt: (table, waiting, send) =>
+      withClient(url, async (client) => {
+        await client.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
+        const sent = send();
+        const waits = `SELECT FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`;
+        await expect.poll(async () => (await client.query(waits)).rowCount).toBe(waiting);
+        await client.query("COMMIT");
+        return await sent;
+      }),
     async close() {
       for (const close of opened.splice(0)) await close();
     },

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
 import { type AuthEvent, Refusal, type RowFilter } from "../../manifest/auth.ts";
-import type { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 import { contains } from "../../storage/items/contains.ts";
 import { JsonObject } from "../../storage/records.ts";
 import type { ItemChange, ItemStore, StoreItem } from "../../storage/items/store-items.ts";
@@ -18,21 +17,13 @@ const Place = z.object({ namespace: z.array(Label), key: z.string().optional(), 
 /**
  * A user's store under the rules of `auth.path`: all users share it, and handlers may move a namespace or key, and mark
  * what is written. What a filter hides seems missing but cannot be overwritten: 404. If no write is allowed, 403.
- * `mutex`, shared by all users, makes each check and write atomic.
  */
-export function guardedItems(items: OwnItems, guard: Guard, mutex: KeyedMutex): OwnItems {
+export function guardedItems(items: OwnItems, guard: Guard): OwnItems {
   return {
-    async change(changes) {
-      const ruled: RuledChange[] = [];
+    async change(changes, embeds) {
+      const ruled: ItemChange[] = [];
       for (const change of changes) ruled.push(await ruleOnChange(guard, change));
-      const filtered = ruled.flatMap(({ change, filter }) => (filter === undefined ? [] : [placeOf(change)]));
-      const allowed: ItemChange[] = [];
-      await whileLocked(mutex, [...new Set(filtered)].toSorted(), async () => {
-        for (const { change, filter } of ruled) if (await mayChange(items, change, filter)) allowed.push(change);
-        await items.change(allowed, false);
-      });
-      // Embedding takes time, in which others may write.
-      await items.embed(allowed);
+      await items.change(ruled, embeds);
     },
     // `change` ensures that this covers writable items only.
     embed: (places) => items.embed(places),
@@ -97,50 +88,24 @@ async function ruleOn(
   });
 }
 
-/** A change after the handler was asked, and its filter. */
-interface RuledChange {
-  change: ItemChange;
-  filter: RowFilter | undefined;
-}
-
-async function ruleOnChange(guard: Guard, change: ItemChange): Promise<RuledChange> {
+/** A change after the handler was asked, with the handler's filter. Throws if no write is allowed. */
+async function ruleOnChange(guard: Guard, change: ItemChange): Promise<ItemChange> {
   const isPut = change.value !== null;
   const rest = { key: change.key, ...(isPut && { value: change.value }) };
   const ruled = await ruleOn(guard, isPut ? "store:put" : "store:delete", change.namespace, rest);
   const { namespace, key = change.key, value = change.value, filter } = ruled;
-  return { change: { ...change, namespace, key, value: isPut ? value : null }, filter };
+  const ruledChange = { ...change, namespace, key, value: isPut ? value : null, filter };
+  if (!isAllowed(ruledChange)) throw new Refusal(403, "Forbidden");
+  return ruledChange;
 }
 
-/** False if the filter shows nothing to delete. Throws if no write is allowed. */
-async function mayChange(
-  items: OwnItems,
-  { namespace, key, value }: ItemChange,
-  filter: RowFilter | undefined,
-): Promise<boolean> {
+/** Whether the filter allows such a write, whatever is there. */
+function isAllowed({ namespace, key, value, filter }: ItemChange): boolean {
   if (filter === undefined) return true;
   const place = { namespace, key };
+  if (value !== null) return isShown({ ...value, ...place }, filter);
   // The content of a deleted item is not known yet.
-  const ofPlace = Object.fromEntries(Object.entries(filter).filter(([name]) => Object.hasOwn(place, name)));
-  const isAllowed = value === null ? isShown(place, ofPlace) : isShown({ ...value, ...place }, filter);
-  if (!isAllowed) throw new Refusal(403, "Forbidden");
-  const known = await items.get(namespace, key, false);
-  const isKnown = known !== undefined && isShown(contentOf(known), filter);
-  if (value === null) return isKnown;
-  if (known !== undefined && !isKnown) throw new AppError("not_found", "Item not found");
-  return true;
-}
-
-function placeOf({ namespace, key }: ItemChange): string {
-  return JSON.stringify([namespace, key]);
-}
-
-/** Takes the locks in sorted order, which rules out deadlock. */
-function whileLocked(
-  mutex: KeyedMutex,
-  [first, ...others]: readonly string[],
-  work: () => Promise<void>,
-): Promise<void> {
-  return first === undefined ? work() : mutex.run(first, () => whileLocked(mutex, others, work));
+  return isShown(place, Object.fromEntries(Object.entries(filter).filter(([name]) => Object.hasOwn(place, name))));
 }
 
 /** What a filter is compared with. */

@@ -76,7 +76,7 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard)
   const items =
     guard === undefined
       ? ownItems(all.items, ownerOfItems(owner))
-      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard, locks.items);
+      : guardedItems(ownItems(all.items, ownerOfItems(null)), guard);
   const own = owner === null ? all : guard === undefined ? ownStorage(all, owner) : guardedStorage(all, guard);
   const sees = async (session: Session): Promise<boolean> =>
     guard === undefined
@@ -287,11 +287,9 @@ interface SharedLocks {
   changes: CurrentChanges;
   /** Serialises changes of an owner's namespace. */
   namespaces: KeyedMutex;
-  /** Serialises writes of an item that need the rules of `auth.path`. */
-  items: KeyedMutex;
 }
 
 /** The shared locks of a new server. */
 export function createSharedLocks(): SharedLocks {
-  return { changes: new CurrentChanges(), namespaces: new KeyedMutex(), items: new KeyedMutex() };
+  return { changes: new CurrentChanges(), namespaces: new KeyedMutex() };
 }

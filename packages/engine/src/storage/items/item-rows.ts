@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { clusterTime } from "../../concurrency/cluster-time.ts";
+import { AppError } from "../../errors/errors.ts";
 import { JsonObject } from "../records.ts";
 import { json } from "../rows.ts";
+import { contains } from "./contains.ts";
 import { StoreItem, type ItemChange } from "./store-items.ts";
 
 /** Which texts of an item are looked at; see `ItemChange.index`. */
@@ -40,6 +42,17 @@ export interface WrittenItem {
   indexed: string;
   ttl: number | null;
   expires_at: string | null;
+  /** See `ItemChange.filter`. */
+  filter: JsonObject | undefined;
+}
+
+/** Whether the item that is there may be changed so. Throws `not_found` for a value in the place of a hidden one. */
+export function mayChange({ filter, value }: WrittenItem, found: ItemRow | undefined): boolean {
+  if (filter === undefined || found === undefined) return true;
+  const { namespace, key } = found;
+  const isShown = contains({ ...found.value, namespace, key }, filter);
+  if (!isShown && value !== null) throw new AppError("not_found", "Item not found");
+  return isShown;
 }
 
 /** Which items are to be embedded: those at these places, or so many below a namespace, last changed first. */
@@ -91,7 +104,7 @@ export function expiryAfter(ttl: number): string {
 }
 
 /** A change in the form of its row. */
-export function toWritten({ namespace, key, value, index, ttl = null }: ItemChange): WrittenItem {
+export function toWritten({ namespace, key, value, index, ttl = null, filter }: ItemChange): WrittenItem {
   return {
     namespace: joined(namespace),
     key,
@@ -99,6 +112,7 @@ export function toWritten({ namespace, key, value, index, ttl = null }: ItemChan
     indexed: JSON.stringify(index ?? null),
     ttl,
     expires_at: ttl === null || value === null ? null : expiryAfter(ttl),
+    filter,
   };
 }
 

@@ -44,6 +44,11 @@ export interface ItemChange {
   ttl?: number | null | undefined;
   /** What stays as the item that is there has it, if there is one. */
   keeps?: readonly ("index" | "ttl")[] | undefined;
+  /**
+   * What an item that is there has to contain, namespace and key included, to be changed: otherwise it is not deleted, and
+   * `change` throws `not_found` for a value. Checked in the transaction that writes.
+   */
+  filter?: JsonObject | undefined;
 }
 
 /** Which items are looked for: those whose namespace begins with `prefix`, which may be empty. */

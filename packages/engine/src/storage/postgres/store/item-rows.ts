@@ -7,6 +7,7 @@ import {
   type ItemRows,
   joined,
   type MadeVectors,
+  mayChange,
   pendingColumns,
   PendingRow,
   type Range,
@@ -41,6 +42,18 @@ const writeSql = `WITH given AS (
         ELSE store_items.created_at END
     RETURNING id, ${asyncCommit})
   DELETE FROM item_vectors USING written WHERE item = id`;
+
+/**
+ * Locks places of items, and what is there. A place without an item is locked by one that has expired; it is overwritten,
+ * deleted or rolled back in the same transaction.
+ */
+const lockSql = `INSERT INTO store_items (owner, namespace, key, value, indexed, expires_at, created_at, updated_at)
+  SELECT DISTINCT $1::text, namespace, key, '{}', 'false', $3::text, $3::text, $3::text
+    FROM unnest($4::text[], $5::text[]) AS places (namespace, key) ORDER BY namespace, key
+  ON CONFLICT (owner, namespace, key) DO UPDATE SET key = excluded.key
+  RETURNING ${itemColumns}, expires_at IS NULL OR expires_at > $2 AS is_there`;
+const longAgo = new Date(0).toISOString();
+const LockedRow = ItemRow.extend({ is_there: z.boolean() });
 
 const pendingSql = `SELECT ${pendingColumns} FROM store_items WHERE ${isThere} AND indexed <> 'false'
   AND NOT EXISTS (SELECT FROM item_vectors WHERE item = store_items.id AND made_by = $3)`;
@@ -77,6 +90,32 @@ async function writePart(statements: Statements, owner: string, items: readonly 
     column("ttl"),
     column("expires_at"),
   ]);
+}
+
+/** The items without those that may not be changed; see `mayChange`. What is there stays as it is until the transaction ends. */
+async function changeable(
+  statements: Statements,
+  owner: string,
+  items: readonly WrittenItem[],
+): Promise<WrittenItem[]> {
+  const checked = items.filter(({ filter }) => filter !== undefined);
+  const places = [checked.map(({ namespace }) => namespace), checked.map(({ key }) => key)];
+  const rows = await statements.rows(lockSql, [owner, clusterDate(), longAgo, ...places]);
+  const found = readRows(LockedRow, "store_items", rows).filter(({ is_there }) => is_there);
+  return items.filter((item) => {
+    const at = found.find(({ namespace, key }) => key === item.key && joined(namespace) === item.namespace);
+    return mayChange(item, at);
+  });
+}
+
+async function writeItems(database: PostgresDatabase, owner: string, items: readonly WrittenItem[]): Promise<void> {
+  const isChecked = items.some(({ filter }) => filter !== undefined);
+  const [first = [], ...others] = partsOf(items);
+  if (!isChecked && others.length === 0) return await writePart(database, owner, first);
+  await database.transaction(async (statements) => {
+    const written = isChecked ? await changeable(statements, owner, items) : items;
+    for (const part of partsOf(written)) await writePart(statements, owner, part);
+  }, false);
 }
 
 async function keep(statements: Statements, made: readonly MadeVectors[], madeBy: string): Promise<void> {
@@ -135,16 +174,8 @@ async function below<Schema extends z.ZodType>(
 /** The rows of the store's items in PostgreSQL. Nothing of them waits for the disk. */
 export function createItemRows(database: PostgresDatabase): ItemRows {
   return {
-    async write(owner, items) {
-      const [first = [], ...others] = partsOf(items);
-      // What was written already is written again, which changes nothing.
-      await database.once(async () => {
-        if (others.length === 0) return await writePart(database, owner, first);
-        await database.transaction(async (statements) => {
-          for (const part of [first, ...others]) await writePart(statements, owner, part);
-        }, false);
-      });
-    },
+    // What was written already is written again, which changes nothing.
+    write: (owner, items) => database.once(() => writeItems(database, owner, items)),
     async at(owner, namespace, key) {
       const sql = `SELECT ${itemColumns} FROM store_items WHERE ${isThere} AND namespace = $3 AND key = $4`;
       const [row] = await database.read(sql, [owner, clusterDate(), namespace, key]);

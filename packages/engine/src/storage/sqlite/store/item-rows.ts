@@ -6,6 +6,7 @@ import {
   type ItemRows,
   joined,
   type MadeVectors,
+  mayChange,
   pendingColumns,
   PendingRow,
   type Range,
@@ -43,6 +44,12 @@ function write(database: Database, owner: string, item: WrittenItem): void {
       .prepare("DELETE FROM store_items WHERE owner = @owner AND namespace = @namespace AND key = @key")
       .run({ owner, namespace, key });
   } else database.prepare(upsert).run({ ...item, owner, now: new Date().toISOString() });
+}
+
+function itemAt(database: Database, owner: string, { namespace, key }: Pick<WrittenItem, "namespace" | "key">) {
+  const select = `SELECT ${itemColumns} FROM store_items WHERE ${isThere} AND namespace = @namespace AND key = @key`;
+  const row = database.prepare(select).get({ owner, namespace, key, now: new Date().toISOString() });
+  return readRow(ItemRow, "store_items", row);
 }
 
 /** Gives the time at which the next item goes. */
@@ -106,14 +113,12 @@ export function createItemRows(database: Database, commits: GroupCommit): ItemRo
   return {
     write: (owner, items) =>
       commits.transaction(() => {
-        for (const item of items) write(database, owner, item);
+        for (const item of items) {
+          const { filter } = item;
+          if (filter === undefined || mayChange(item, itemAt(database, owner, item))) write(database, owner, item);
+        }
       }),
-    async at(owner, namespace, key) {
-      const select = `SELECT ${itemColumns} FROM store_items WHERE ${isThere} AND namespace = @namespace AND key = @key`;
-      const now = new Date().toISOString();
-      const row = database.read(() => database.prepare(select).get({ owner, namespace, key, now }));
-      return readRow(ItemRow, "store_items", row);
-    },
+    at: async (owner, namespace, key) => database.read(() => itemAt(database, owner, { namespace, key })),
     rows: async (ids) => each(ItemRow, itemColumns, ids),
     contents: async (ids) => each(ContentRow, "id, value, indexed", ids),
     async idsBelow(owner, range, { limit = -1, offset }) {

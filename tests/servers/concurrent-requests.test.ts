@@ -1,0 +1,48 @@
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startPostgres } from "../support/processes/postgres.ts";
+import { byHeader, openRulesServers } from "../support/rules-servers.ts";
+import { createServers, type Servers } from "./two-servers.ts";
+
+const postgres = await startPostgres();
+afterAll(() => postgres?.stop());
+
+describe.skipIf(postgres === undefined)("concurrent requests to two servers on one database", () => {
+  let servers: Servers;
+  beforeEach(async () => {
+    servers = await createServers(postgres);
+  });
+  afterEach(() => servers.close());
+
+  it("give a key of the store to one of two users whose rules hide each other's items", async () => {
+    const rules = await openRulesServers();
+    const byValue = `${byHeader}.on("store", ({ user }) => ({ of: user.identity }))`;
+    const serve = () => rules.serve(byValue, { database: servers.url, leaseSeconds: 60 });
+    try {
+      const users = [
+        { name: "ada", server: await serve() },
+        { name: "bob", server: await serve() },
+      ];
+      const send = async (method: string, of: string, value?: object): Promise<number> => {
+        const server = users.find(({ name }) => name === of)?.server;
+        const item = { namespace: ["notes"], key: "plan", ...(value && { value }) };
+        return (await server?.send(method, "/store/items", item, { "x-user": of }))?.status ?? 0;
+      };
+      const stored = () => servers.query("SELECT key, value FROM store_items");
+      const put = () => Promise.all(users.map(({ name }) => send("PUT", name, { of: name })));
+      const answers = await servers.meetAt("store_items", 2, put);
+      expect(answers.toSorted((one, other) => one - other)).toEqual([204, 404]);
+      const [winner = "", loser = ""] = answers[0] === 204 ? ["ada", "bob"] : ["bob", "ada"];
+      expect(await stored()).toEqual([{ key: "plan", value: JSON.stringify({ of: winner }) }]);
+      // The owner deletes the item while the other user overwrites it: the one or the other comes first.
+      const [deleted, overwritten] = await servers.meetAt("store_items", 2, () =>
+        Promise.all([send("DELETE", winner), send("PUT", loser, { of: loser })]),
+      );
+      expect(deleted).toBe(204);
+      expect(await stored()).toEqual(
+        overwritten === 404 ? [] : [{ key: "plan", value: JSON.stringify({ of: loser }) }],
+      );
+    } finally {
+      await rules.remove();
+    }
+  });
+});
