@@ -21,6 +21,17 @@ export function describeNamespaces(fixture: StorageFixture): void {
       expect(await after.list("")).toEqual([]);
     });
 
+    it("keep a current session that the caller does not know of", async () => {
+      const { sessions, namespaces } = fixture.storage;
+      for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));
+      expect(await namespaces.set("ada", "work", "s1", null)).toBe(true);
+      expect(await namespaces.set("ada", "work", "s2", null)).toBe(false);
+      expect(await namespaces.set("ada", "work", "s2", "s2")).toBe(false);
+      expect(await namespaces.get("ada", "work")).toMatchObject({ session_id: "s1" });
+      expect(await namespaces.set("ada", "work", "s2", "s1")).toBe(true);
+      expect(await namespaces.get("ada", "work")).toMatchObject({ session_id: "s2" });
+    });
+
     it("have none after it was deleted, and refuse a session that does not exist", async () => {
       const { sessions, namespaces } = fixture.storage;
       await sessions.create(sessionRecord("s1"));

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startPostgres } from "../support/processes/postgres.ts";
 import { byHeader, openRulesServers } from "../support/rules-servers.ts";
+import type { TestServer } from "../support/test-server.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -44,5 +45,16 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
     } finally {
       await rules.remove();
     }
+  });
+
+  it("create one thread for a namespace that has none", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const open = async (server: TestServer): Promise<unknown> =>
+      await (await server.send("POST", "/namespaces/work/current", {})).json();
+    const opened = await servers.meetAt("namespaces", 2, () => Promise.all([open(one), open(other)]));
+    expect(opened[0]).toEqual(opened[1]);
+    expect(await servers.query("SELECT session_id AS thread_id FROM sessions")).toMatchObject([
+      { thread_id: expect.any(String) },
+    ]);
   });
 });

@@ -14,7 +14,7 @@ export interface Servers {
   open(): Promise<OpenedStorage>;
   query(sql: string): Promise<unknown[]>;
   /**
-   * The result of `send`, none of whose statements writes to a table before so many of them wait to: whatever concurrent
+   * The result of `send`, none of whose statements writes to a table before so many of them wait for a lock: whatever concurrent
    * requests read before they write, all of them have read it by then.
    */
   meetAt<Result>(table: string, waiting: number, send: () => Promise<Result>): Promise<Result>;
@@ -45,8 +45,11 @@ export async function createServers(postgres: TestPostgres | undefined, lease = 
       withClient(url, async (client) => {
         await client.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
         const sent = send();
-        const waits = `SELECT FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`;
-        await expect.poll(async () => (await client.query(waits)).rowCount).toBe(waiting);
+        const waits = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        // A transaction would see the same activity each time.
+        await withClient(url, async (other) => {
+          await expect.poll(async () => (await other.query(waits)).rowCount).toBe(waiting);
+        });
         await client.query("COMMIT");
         return await sent;
       }),

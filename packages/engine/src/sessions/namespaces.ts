@@ -29,12 +29,22 @@ export async function switchSession(
 /**
  * The current session of a namespace, or a new one that becomes it. Of concurrent calls, one creates it and all get it.
  */
-export function openNamespace(parts: Parts, namespace: string, metadata: JsonObject): Promise<Session> {
-  return parts.namespaces.between(namespace, async () => {
-    const current = await parts.namespaces.get(namespace);
-    const known = current === undefined ? undefined : await parts.storage.sessions.get(current.session_id);
-    if (known !== undefined) return known;
-    const created = await createSession(parts.storage, { metadata });
-    return switchSession(parts, namespace, created.session_id);
+export function openNamespace(
+  parts: Parts & Pick<OwnerScope, "newSessions">,
+  namespace: string,
+  metadata: JsonObject,
+): Promise<Session> {
+  const { storage, namespaces, newSessions } = parts;
+  return namespaces.between(namespace, async () => {
+    for (;;) {
+      const current = await namespaces.get(namespace);
+      const known = current === undefined ? undefined : await storage.sessions.get(current.session_id);
+      if (known !== undefined) return known;
+      const created = await createSession(storage, { metadata });
+      const session = await requireSession(storage, created.session_id);
+      if (await namespaces.set(namespace, created.session_id, current?.session_id ?? null)) return session;
+      // A request at another server came first.
+      await newSessions.discard(created);
+    }
   });
 }

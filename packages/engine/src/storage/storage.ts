@@ -202,8 +202,11 @@ export interface NamespaceStore {
   get(owner: string, namespace: string): Promise<Namespace | undefined>;
   /** Those of an owner that have a current session, by name. */
   list(owner: string): Promise<Namespace[]>;
-  /** False for an unknown session; then nothing is changed. */
-  set(owner: string, namespace: string, sessionId: string): Promise<boolean>;
+  /**
+   * False for an unknown session; then nothing is changed. With `former`, also false when another session than that one is
+   * the current one; `null`: when any is.
+   */
+  set(owner: string, namespace: string, sessionId: string, former?: string | null): Promise<boolean>;
 }
 
 /**

@@ -29,11 +29,11 @@ import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 export interface OwnNamespaces {
   get(namespace: string): Promise<Namespace | undefined>;
   list(): Promise<Namespace[]>;
-  /** False for a session the caller does not see. */
-  set(namespace: string, sessionId: string): Promise<boolean>;
+  /** False for a session the caller does not see; for `former` see `NamespaceStore.set`. */
+  set(namespace: string, sessionId: string, former?: string | null): Promise<boolean>;
   /** The current session, now and after each change, until aborted; `undefined` if there is none. */
   follow(namespace: string, signal: AbortSignal): AsyncGenerator<Namespace | undefined>;
-  /** Runs `work` after all earlier work for this namespace. */
+  /** Runs `work` after all earlier work of this server for this namespace. */
   between<Result>(namespace: string, work: () => Promise<Result>): Promise<Result>;
 }
 
@@ -208,8 +208,8 @@ function ownNamespaces(
     between: (namespace, work) => turns.run(JSON.stringify([owner, namespace]), work),
     get: (namespace) => namespaces.get(owner, namespace),
     list: () => namespaces.list(owner),
-    async set(namespace, id) {
-      const isSet = (await sessions.get(id)) !== undefined && (await namespaces.set(owner, namespace, id));
+    async set(namespace, id, former) {
+      const isSet = (await sessions.get(id)) !== undefined && (await namespaces.set(owner, namespace, id, former));
       if (isSet) changes.notify();
       return isSet;
     },

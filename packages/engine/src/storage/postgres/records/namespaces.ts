@@ -18,11 +18,13 @@ export function createNamespaceStore(database: Statements): NamespaceStore {
     list: async (owner) =>
       readRows(Namespace, "namespaces", await database.read(`${select} ORDER BY namespace`, [owner])),
 
-    async set(owner, namespace, sessionId) {
+    async set(owner, namespace, sessionId, former) {
       const sql = `INSERT INTO namespaces (owner, namespace, session, updated_at)
         SELECT $1, $2, id, $4 FROM sessions WHERE session_id = $3
-        ON CONFLICT (owner, namespace) DO UPDATE SET session = excluded.session, updated_at = excluded.updated_at`;
-      return (await database.change(sql, [owner, namespace, sessionId, clusterDate()])) > 0;
+        ON CONFLICT (owner, namespace) DO UPDATE SET session = excluded.session, updated_at = excluded.updated_at
+          WHERE $5::boolean OR namespaces.session = (SELECT id FROM sessions WHERE session_id = $6)`;
+      const values = [owner, namespace, sessionId, clusterDate(), former === undefined, former ?? null];
+      return (await database.change(sql, values)) > 0;
     },
   };
 }

@@ -253,15 +253,23 @@ export function createNamespaceStore(database: Database, commits: GroupCommit): 
         ),
       ),
 
-    set: (owner, namespace, session_id) =>
+    set: (owner, namespace, session_id, former) =>
       commits.transaction(() => {
         const { changes } = database
           .prepare(
             `INSERT INTO namespaces (owner, namespace, session, updated_at)
              SELECT @owner, @namespace, id, @updated_at FROM sessions WHERE session_id = @session_id
-             ON CONFLICT (owner, namespace) DO UPDATE SET session = excluded.session, updated_at = excluded.updated_at`,
+             ON CONFLICT (owner, namespace) DO UPDATE SET session = excluded.session, updated_at = excluded.updated_at
+               WHERE @is_any OR namespaces.session = (SELECT id FROM sessions WHERE session_id = @former)`,
           )
-          .run({ owner, namespace, session_id, updated_at: new Date().toISOString() });
+          .run({
+            owner,
+            namespace,
+            session_id,
+            updated_at: new Date().toISOString(),
+            is_any: former === undefined ? 1 : 0,
+            former: former ?? null,
+          });
         return changes > 0;
       }),
   };
