@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunOutcome } from "@millrace/engine/storage/attempt-store";
+import { begunRuns, type RunOutcome, SessionMovedOn } from "@millrace/engine/storage/attempt-store";
 import { runRecord, sessionRecord, type StorageFixture, finish, append } from "../records.ts";
 
 const success: RunOutcome = { status: "success", session_status: "idle", interrupts: {} };
@@ -228,6 +228,21 @@ function describeOutcomes(fixture: StorageFixture): void {
       ]);
       expect(outcomes.map((run) => run?.status)).toEqual(["success", undefined]);
       expect((await runs.get("r1"))?.status).toBe("success");
+    });
+
+    it("is refused to a run that has not begun when the session was read before another run ended", async () => {
+      const { sessions, runs } = fixture.storage;
+      await sessions.create(sessionRecord("s1"));
+      for (const id of ["r1", "r2"]) await runs.admit(runRecord(id, "s1"));
+      await runs.claim("s1");
+      const readAt = begunRuns(await runs.marks("s1"));
+      await finish(fixture.storage, "r1", success);
+      const stopped = { ...success, status: "interrupted", session_status: "interrupted" } as const;
+      await expect(finish(fixture.storage, "r2", { ...stopped, readAt })).rejects.toThrow(SessionMovedOn);
+      expect((await runs.get("r2"))?.status).toBe("pending");
+      const again = { ...success, status: "interrupted", readAt: begunRuns(await runs.marks("s1")) } as const;
+      expect(await finish(fixture.storage, "r2", again)).toMatchObject({ status: "interrupted" });
+      expect((await sessions.get("s1"))?.status).toBe("idle");
     });
 
     it("leaves the session busy while another run of it is pending or running", async () => {

@@ -11,7 +11,7 @@ import { settleWithin, stopPatience } from "@millrace/engine/runs/attempt/end";
 import { runAttempt } from "@millrace/engine/runs/attempt/run-attempt";
 import type { Session } from "@millrace/engine/storage/records";
 import { createTestStorage } from "../../support/test-storage.ts";
-import { createGate, createSession, gatedGraph, never, request, serve, settle } from "../fixtures.ts";
+import { createHarness, createGate, createSession, gatedGraph, never, request, serve, settle } from "../fixtures.ts";
 
 describe("work that a stop ends", () => {
   const stuck = new Promise<string>(() => undefined);
@@ -144,5 +144,27 @@ describe("a stopped run", () => {
     active.stop.request("user_requested");
     await walking;
     expect((await active.over).status).toBe("interrupted");
+  });
+
+  it("that has not begun leaves its thread as the run before it does, which ends at the same moment", async () => {
+    const gate = createGate();
+    const { storage, runs, session } = await createHarness({ agent: gatedGraph(gate) });
+    const working = await runs.start(session, request("agent"));
+    const queued = await runs.start(session, request("agent", { multitask_strategy: "enqueue" }));
+    await gate.arrived;
+    const [reached, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    storage.beforeWrite = async (operation) => {
+      if (operation !== "finish") return;
+      storage.beforeWrite = undefined;
+      reached.resolve();
+      await held.promise;
+    };
+    const cancelled = runs.cancel(queued.run_id, { action: "interrupt", wait: true });
+    await reached.promise;
+    gate.open();
+    expect((await runs.wait(working.run_id, never)).status).toBe("success");
+    held.resolve();
+    expect((await cancelled)?.status).toBe("interrupted");
+    expect(storage.rows.session(session.session_id)?.status).toBe("idle");
   });
 });

@@ -8,6 +8,7 @@ import type {
   Page,
   Run,
   RunError,
+  RunMark,
   RunStatus,
   Session,
   SessionStatus,
@@ -55,6 +56,24 @@ export interface RunOutcome {
   webhook?: Pick<Webhook, "url" | "host" | "body"> | undefined;
   /** It is rolled back, and its states are gone. */
   isRemoved?: boolean;
+  /** Of a run that has not begun: how the others stood (`begunRuns`) when the state was read of which `session_status` says. */
+  readAt?: string | undefined;
+}
+
+/** The runs of a session that have begun, and how they stand: as long as none of that changes, no run has ended or begun. */
+export function begunRuns(marks: readonly RunMark[] | undefined): string {
+  const begun = (marks ?? []).filter(({ attempt }) => attempt > 0);
+  return begun.map(({ run_id, status }) => `${run_id} ${status}`).join();
+}
+
+/**
+ * Thrown by `AttemptStore.finish`, which then writes nothing, when another run of the session has begun or ended since
+ * `RunOutcome.readAt`: what the session waits for has to be read again.
+ */
+export class SessionMovedOn extends AppError {
+  constructor(sessionId: string) {
+    super("invalid_state", `Another run of session "${sessionId}" has begun or ended.`);
+  }
 }
 
 /**
@@ -105,7 +124,7 @@ export interface AttemptStore {
   checkpointer(events: UnstoredEvents): RunCheckpointer;
   /**
    * The run's end, with the last events in its transaction, on disk when it resolves; `undefined`, and nothing is
-   * written, when it has ended already or is another attempt's. Throws `RollbackRequired`.
+   * written, when it has ended already or is another attempt's. Throws `RollbackRequired` and `SessionMovedOn`.
    */
   finish(outcome: RunOutcome, events?: UnstoredEvents): Promise<Run | undefined>;
   /** The server stops: the next attempt of the run counts no crash. On disk when it resolves. */

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { clusterDate } from "../../concurrency/cluster-time.ts";
 import { AppError, errorMessage, isAppError } from "../../errors/errors.ts";
 import type { Run } from "../../storage/records.ts";
-import { RollbackRequired, type RunOutcome } from "../../storage/attempt-store.ts";
+import { begunRuns, RollbackRequired, type RunOutcome, SessionMovedOn } from "../../storage/attempt-store.ts";
 import type { ActiveRun } from "../active-run.ts";
 import { eventTime } from "../events/log.ts";
 import { readNewest } from "../follow/follow.ts";
 import type { RunnerDeps } from "../options.ts";
 import { removeStates } from "../remove-run.ts";
-import { crashLoopError, isOver } from "../status.ts";
+import { crashLoopError, type Ending, isOver, toRunError } from "../status.ts";
 import { isOwnPath } from "../webhook-sender.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { interruptedRun } from "../admission/draft.ts";
@@ -17,17 +17,17 @@ import type { KeptTurn } from "../companion.ts";
 /**
  * Stores the last events and the outcome; the last event of a failed run is `error`. Retries while the store refuses (a full
  * disk): the run is over only once its outcome is stored. `undefined` when the server stops first. The checkpoints of a
- * rolled back run are removed before.
+ * rolled back run are removed before. `readOutcome` gives the outcome as it is at that moment, and never throws.
  */
 export async function writeOutcome(
   active: ActiveRun,
-  outcome: RunOutcome,
   emitEnd: () => void,
+  readOutcome: () => Promise<RunOutcome>,
   deps: RunnerDeps,
 ): Promise<Run | undefined> {
   const { storage, stopping, logger, retryDelay } = deps;
   const { run_id } = active.run;
-  let end = active.rollback ? await withoutStates(active, outcome, deps) : outcome;
+  let end = await readEnd(active, readOutcome, deps);
   let isEmitted = false;
   for (;;) {
     try {
@@ -43,14 +43,14 @@ export async function writeOutcome(
       // The rollback may have been requested just before the outcome was stored.
       if (run?.stop_requested === "rollback") active.rollback = true;
       if (end.webhook !== undefined) deps.onWebhook?.();
-      return run ?? unwritten(active.run, outcome);
+      return run ?? unwritten(active.run, end);
     } catch (error) {
-      if (error instanceof RollbackRequired) {
-        end = await withoutStates(active, outcome, deps);
+      if (isOutdated(error)) {
+        end = await readEnd(active, readOutcome, deps, error);
         continue;
       }
       // Its session was removed meanwhile, so there is no row to update.
-      if (isAppError(error) && error.code === "not_found") return unwritten(active.run, outcome);
+      if (isAppError(error) && error.code === "not_found") return unwritten(active.run, end);
       logger.error({ err: error, run_id }, "run_end_not_written");
       // Another attempt continues the run and will store its outcome.
       if ((isAppError(error) && error.code === "conflict") || active.store.isLost === true) return undefined;
@@ -61,8 +61,23 @@ export async function writeOutcome(
   }
 }
 
-/** The outcome of a rolled back run, after the removal of its checkpoints; it has no webhook. */
-async function withoutStates(active: ActiveRun, outcome: RunOutcome, deps: RunnerDeps): Promise<RunOutcome> {
+/** Whether an outcome is refused because another one is due. */
+function isOutdated(error: unknown): error is RollbackRequired | SessionMovedOn {
+  return error instanceof RollbackRequired || error instanceof SessionMovedOn;
+}
+
+/**
+ * The outcome; of a run that is rolled back after the removal of its checkpoints, and without a webhook. `refused`: why the
+ * one before was.
+ */
+async function readEnd(
+  active: ActiveRun,
+  readOutcome: () => Promise<RunOutcome>,
+  deps: RunnerDeps,
+  refused?: RollbackRequired | SessionMovedOn,
+): Promise<RunOutcome> {
+  const outcome = await readOutcome();
+  if (!active.rollback && !(refused instanceof RollbackRequired)) return outcome;
   if (active.hasBegun) await removeStates(active.run, deps);
   return { ...outcome, webhook: undefined, isRemoved: true };
 }
@@ -70,6 +85,19 @@ async function withoutStates(active: ActiveRun, outcome: RunOutcome, deps: Runne
 /** How a run ended whose row is gone. */
 function unwritten(run: Run, outcome: RunOutcome): Run {
   return { ...run, status: outcome.status, error: outcome.error ?? null };
+}
+
+/** `RunOutcome.readAt` of a run. `undefined` where the store does not answer: then the end is written all the same. */
+export async function begunBeside(
+  { run_id, session_id }: Run,
+  { storage, logger }: RunnerDeps,
+): Promise<string | undefined> {
+  try {
+    return begunRuns(await storage.runs.marks(session_id));
+  } catch (error) {
+    logger.warn({ err: error, run_id }, "session_state_unreadable");
+    return undefined;
+  }
 }
 
 /**
@@ -143,6 +171,20 @@ async function releaseRun({ store, run }: ActiveRun, logger: RunnerDeps["logger"
     await store.release();
   } catch (error) {
     logger.error({ err: error, run_id: run.run_id }, "run_not_given_back");
+  }
+}
+
+/**
+ * The ending of a stopped run. It has failed where its events could not be stored; a timeout is a stop with an error.
+ */
+export function stoppedEnding(stop: ActiveRun["stop"]): Ending {
+  switch (stop.reason) {
+    case "error":
+      return { kind: "failed", error: toRunError(stop.signal.reason) };
+    case "timeout":
+      return { kind: "stopped", error: toRunError(stop.signal.reason) };
+    default:
+      return { kind: "stopped" };
   }
 }
 

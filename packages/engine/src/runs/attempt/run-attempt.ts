@@ -26,11 +26,13 @@ import { otherExecutedRun, requireOrigin } from "../admission/draft.ts";
 import { requireNextNodes } from "../admission/next-nodes.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
 import {
-  settleWithin,
-  saveUnfinishedTurn,
+  begunBeside,
   saveStoppedTurn,
+  saveUnfinishedTurn,
   leaveRun,
+  settleWithin,
   stopPatience,
+  stoppedEnding,
   webhookOf,
   writeOutcome,
 } from "./end.ts";
@@ -88,17 +90,13 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   const ending = result.ending.kind === "stopped" ? stoppedEnding(stop) : result.ending;
   const keeping = ending.kind === "stopped" ? active.store.checkpointer(active.log) : undefined;
   const values = keeping === undefined ? result.values : await saveStoppedTurn(active, keeping, deps);
-  // A graph that has come to its end without a question waits for nothing.
-  const pause = ending.kind === "done" && !result.paused ? noPause : await pauseAfter(active, ending, deps);
   // What the readers get last: the end of what was going on, and of a failed run its error.
   const emitEnd = (): void => {
     active.companion?.ended(ending, values);
     if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
   };
-  const outcome = outcomeOf(ending, pause);
-  const hasWebhook = active.run.kwargs.webhook !== undefined && !active.rollback;
-  const webhook = hasWebhook ? await webhookOf(active.run, outcome, values, deps) : undefined;
-  const run = await writeOutcome(active, { ...outcome, webhook }, emitEnd, deps);
+  const readOutcome = (): Promise<RunOutcome> => outcomeAfter(active, { ...result, ending, values }, deps);
+  const run = await writeOutcome(active, emitEnd, readOutcome, deps);
   // What a forced stop has left under way must not come after what the next run writes.
   void keeping?.close();
   if (run === undefined) {
@@ -108,26 +106,29 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   if (values !== undefined) deps.lastValues.set(run, values);
   if (active.rollback) await rollBack(run, deps);
   active.settle(run);
-  const { status } = run;
-  deps.counts.ended[outcome.status] += 1;
+  const { status, error } = outcomeOf(ending, noPause);
+  deps.counts.ended[status] += 1;
   const duration_ms = Math.round(performance.now() - begun);
-  deps.logger.info({ ...about, status, error: outcome.error, duration_ms }, "run_ended");
+  deps.logger.info({ ...about, status: run.status, error, duration_ms }, "run_ended");
   active.companion?.over(run, values);
-  return { status, error: outcome.error };
+  return { status: run.status, error };
 }
 
-/**
- * The ending of a stopped run. It has failed where its events could not be stored; a timeout is a stop with an error.
- */
-function stoppedEnding(stop: ActiveRun["stop"]): Ending {
-  switch (stop.reason) {
-    case "error":
-      return { kind: "failed", error: toRunError(stop.signal.reason) };
-    case "timeout":
-      return { kind: "stopped", error: toRunError(stop.signal.reason) };
-    default:
-      return { kind: "stopped" };
-  }
+/** How a run has ended and leaves its session, with its webhook. Never throws. */
+async function outcomeAfter(
+  active: ActiveRun,
+  { ending, paused, values }: StreamResult,
+  deps: RunnerDeps,
+): Promise<RunOutcome> {
+  const { run, rollback } = active;
+  // A run that has not begun leaves the session as the others do, and one of those may end at this moment.
+  const readAt = run.attempt > 0 ? undefined : await begunBeside(run, deps);
+  // A graph that has come to its end without a question waits for nothing.
+  const pause = ending.kind === "done" && !paused ? noPause : await pauseAfter(active, ending, deps);
+  const outcome = outcomeOf(ending, pause);
+  const hasWebhook = run.kwargs.webhook !== undefined && !rollback;
+  const webhook = hasWebhook ? await webhookOf(run, outcome, values, deps) : undefined;
+  return { ...outcome, webhook, readAt };
 }
 
 /**

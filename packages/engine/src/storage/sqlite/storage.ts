@@ -1,12 +1,19 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Ledger, noEvents, type OperationStore } from "../attempt-store.ts";
+import { begunRuns, type Ledger, noEvents, type OperationStore, SessionMovedOn } from "../attempt-store.ts";
 import { singleServer, noNotifications } from "../cluster.ts";
 import type { OpenedStorage, Storage } from "../storage.ts";
 import { createApprovalStore, followSession } from "./records/approvals.ts";
 import { createRunStore } from "./records/runs.ts";
-import { endRun, hasUnfinished, parkRun, requireAttempt, setSessionStatus } from "./records/run-statements.ts";
+import {
+  endRun,
+  hasUnfinished,
+  markRuns,
+  parkRun,
+  requireAttempt,
+  setSessionStatus,
+} from "./records/run-statements.ts";
 import { createAssistantStore } from "./records/assistants.ts";
 import type { CacheLimits } from "../checkpoints/cache.ts";
 import { MillraceSaver } from "./checkpoints/checkpointer.ts";
@@ -137,6 +144,8 @@ function attemptsOf({
       finish: (outcome, told = noEvents) =>
         told.flushWith((events, usage) =>
           commits.durably(() => {
+            if (outcome.readAt !== undefined && outcome.readAt !== begunRuns(markRuns(database, of.session_id)))
+              throw new SessionMovedOn(of.session_id);
             const run = endRun(database, of, outcome);
             if (run === undefined) return undefined;
             if (events.length > 0 || usage.length > 0) storeEvents(database, saver.codec, of, { events, usage });

@@ -2,11 +2,13 @@ import { z } from "zod";
 import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import {
   type AttemptStore,
+  begunRuns,
   type Ledger,
   noEvents,
   RollbackRequired,
   type RunOutcome,
   type RunWriter,
+  SessionMovedOn,
 } from "../../attempt-store.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
 import { type Run, SessionStatus } from "../../records.ts";
@@ -18,7 +20,7 @@ import type { PeerNotifier } from "../notifications/peer-notifier.ts";
 import { failFenced } from "./fence.ts";
 import { createLedger } from "./ledger.ts";
 import { createOperationStore } from "./operations.ts";
-import { runColumns, StoredRun } from "./run-rows.ts";
+import { marksOf, runColumns, StoredRun, toMarks } from "./run-rows.ts";
 
 const Outcome = z.object({ outcome: z.enum(["ended", "approvals", "refused", "rollback"]) });
 const SessionRow = z.object({ session_status: SessionStatus });
@@ -86,20 +88,30 @@ async function end(
   return { run, left };
 }
 
-/** `AttemptStore.finish`. One statement, and four more where questions wait or are left: what that means is decided here. */
+/** Throws `SessionMovedOn`; otherwise no run of the session begins or ends before the transaction does. */
+async function requireUnmoved(statements: Statements, { session_id }: RunWriter, readAt: string): Promise<void> {
+  await statements.rows("SELECT FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE", [session_id]);
+  if (begunRuns(toMarks(await statements.read(marksOf, [session_id]))) !== readAt) throw new SessionMovedOn(session_id);
+}
+
+/**
+ * `AttemptStore.finish`. One statement; more where questions wait or are left, or where other runs of the session matter: what
+ * that means is decided here.
+ */
 async function finish(
   database: PostgresDatabase,
   { of, outcome, fence }: Pick<End, "of" | "outcome" | "fence">,
   peers: PeerNotifier,
 ): Promise<Run | "refused" | undefined> {
-  const { interrupts } = outcome;
+  const { interrupts, readAt } = outcome;
   const asks = Object.values(interrupts).some((asked) => asked.length > 0);
   const now = clusterDate();
   const ended = await database.once(async (again) => {
     const ending: End = { of, outcome, asks, now, fence, again };
-    const alone = asks ? "approvals" : await end(database, ending, false);
+    const alone = asks || readAt !== undefined ? "approvals" : await end(database, ending, false);
     if (alone !== "approvals") return alone;
     return await database.transaction(async (statements) => {
+      if (readAt !== undefined) await requireUnmoved(statements, of, readAt);
       const followed = await end(statements, ending, true);
       if (followed === undefined || followed === "refused") return followed;
       if (followed === "approvals") throw new Error("Questions are followed in this transaction.");

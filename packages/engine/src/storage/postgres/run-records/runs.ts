@@ -2,30 +2,23 @@ import { z } from "zod";
 import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { idempotencyKeyReused } from "../../admission.ts";
 import { changeOfRun, changeOfStatus } from "../../changes.ts";
-import { type Run, RunMark } from "../../records.ts";
-import { readRow, readRows, runsMarked, SubmissionRow } from "../../rows.ts";
+import type { Run } from "../../records.ts";
+import { readRow, readRows, SubmissionRow } from "../../rows.ts";
 import type { Admitted, RunStore, Submission } from "../../storage.ts";
 import { asyncCommit, type PostgresDatabase, type Statements } from "../database/database.ts";
 import type { PeerNotifier } from "../notifications/peer-notifier.ts";
 import { admitRun } from "./admit.ts";
-import { byId, runColumns, toRun, toRuns } from "./run-rows.ts";
+import { byId, marksOf, runColumns, toMarks, toRun, toRuns } from "./run-rows.ts";
 import { acquireRuns } from "./acquire.ts";
 
 const isUnfinished = "runs.status IN ('pending', 'running')";
 const SessionIdRow = z.object({ session_id: z.string() });
-/** Without a run: the session has none. */
-const FoundMark = z.union([RunMark, z.object({ run_id: z.null() })]);
 const ChangeRow = z.object({ updated_at: z.string().nullable() });
 
 const ofSession = `SELECT ${runColumns} FROM runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1)
   AND ($2::text IS NULL OR runs.status = $2) ORDER BY runs.created_at DESC, runs.id DESC LIMIT $3 OFFSET $4`;
 const submitted = `SELECT ${runColumns}, request_hash FROM runs
   WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND idempotency_key = $2`;
-/** A session without runs has one row, without a run. */
-const marksOf = `SELECT runs.run_id, runs.status, runs.attempt, runs.stop_requested FROM sessions
-  LEFT JOIN LATERAL (SELECT * FROM runs WHERE session = sessions.id ORDER BY created_at DESC, id DESC LIMIT ${runsMarked}) AS runs
-    ON true
-  WHERE sessions.session_id = $1 ORDER BY runs.created_at DESC, runs.id DESC`;
 const unfinished = `SELECT ${runColumns} FROM runs WHERE id IN (SELECT run FROM open_runs) ORDER BY runs.created_at, runs.id`;
 /** Dates of changes have no index, since each run changes its own: what changed last is among the runs that came last. */
 const newestChange = `SELECT max(updated_at) AS updated_at
@@ -161,11 +154,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
     list: async (sessionId, { limit, offset, status }) =>
       toRuns(await database.read(ofSession, [sessionId, status ?? null, limit, offset])),
 
-    async marks(sessionId) {
-      const rows = await database.read(marksOf, [sessionId]);
-      if (rows.length === 0) return undefined;
-      return readRows(FoundMark, "runs", rows).flatMap((row) => ("status" in row ? [row] : []));
-    },
+    marks: async (sessionId) => toMarks(await database.read(marksOf, [sessionId])),
 
     claim: (sessionId) => database.inOrder(`session ${sessionId}`, async () => told(await claim(sessionId))),
 
