@@ -9,7 +9,7 @@ import type { Runs } from "@millrace/engine/runs/runs";
 import type { Cron } from "@millrace/engine/storage/record-stores";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 import { cronRecord } from "../contract/crons.ts";
-import { sessionRecord } from "../contract/records.ts";
+import { runRecord, sessionRecord } from "../contract/records.ts";
 import { createRuns, serve } from "../runs/fixtures.ts";
 
 const minute = 60_000;
@@ -166,6 +166,28 @@ describe("the clock of crons", () => {
     await pass(11);
     expect(await storage.crons.get(cronId)).toMatchObject({ next_run_date: iso(20) });
     expect(await storage.sessions.search({ limit: 10, offset: 0 })).toMatchObject({ total: 1 });
+  });
+
+  it("keeps the thread of a date that it cannot run where another server starts the run at that moment", async () => {
+    refusal = new AppError("rate_limit", "The queue is full.");
+    const { sessions, runs: stored } = storage;
+    let isFirst = true;
+    const after =
+      (remove: (id: string) => Promise<boolean>) =>
+      async (id: string): Promise<boolean> => {
+        if (isFirst) await stored.admit(runRecord("elsewhere", id));
+        isFirst = false;
+        return await remove(id);
+      };
+    const removing = {
+      delete: after((id) => sessions.delete(id)),
+      deleteUnused: after((id) => sessions.deleteUnused(id)),
+    };
+    storage = { ...storage, sessions: { ...sessions, ...removing } };
+    await make({ session_id: null });
+    start();
+    await pass(11);
+    expect(await stored.get("elsewhere")).toMatchObject({ status: "pending" });
   });
 
   it.each([{ payload: { assistant_id: "gone" } }, { schedule: "of old" }, { timezone: "Mars/Base" }])(

@@ -120,7 +120,7 @@ const Asker = z.object({ config: z.object({ configurable: z.object({ langgraph_a
 
 /** What starting a cron's run needs. */
 interface CronRunParts {
-  storage: Pick<Storage, "sessions" | "runs">;
+  storage: Pick<Storage, "sessions">;
   runs: Pick<Runs, "start">;
   /** The run request of a payload. Throws an `AppError` if it can no longer run. */
   toRequest: (payload: Cron["payload"], session: Session, temporary: boolean) => Promise<RunRequest>;
@@ -157,7 +157,8 @@ async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronR
     });
     return { run, missed };
   } catch (error) {
-    if (cron.session_id === null) await removeUnused(session, parts);
+    // Another server may have started the run.
+    if (cron.session_id === null) await parts.storage.sessions.deleteUnused(session.session_id);
     throw error;
   }
 }
@@ -193,11 +194,6 @@ async function sessionOf(
   const session = await storage.sessions.get(session_id);
   if (session === undefined) throw new AppError("invalid_state", `The thread of cron ${cron_id} is gone.`);
   return session;
-}
-
-async function removeUnused({ session_id }: Session, { storage }: CronRunParts): Promise<void> {
-  const runs = await storage.runs.list(session_id, { limit: 1, offset: 0 });
-  if (runs.length === 0) await storage.sessions.delete(session_id);
 }
 
 /** Background work that runs on timers. */
