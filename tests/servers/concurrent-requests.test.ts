@@ -57,4 +57,23 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
       { thread_id: expect.any(String) },
     ]);
   });
+
+  it.each(["an assistant", "the assistant of a graph, which has no row yet"])(
+    "each make a version of %s",
+    async (what) => {
+      const [one, other] = [await servers.start(), await servers.start()];
+      const { assistant_id } =
+        what === "an assistant"
+          ? await one.client.assistants.create({ graphId: "counter" })
+          : await one.client.assistants.get("counter");
+      const changed = await servers.meetAt("assistants", 2, () =>
+        Promise.all([
+          one.client.assistants.update(assistant_id, { metadata: { by: "one" } }),
+          other.client.assistants.update(assistant_id, { metadata: { and: "other" } }),
+        ]),
+      );
+      expect(changed.map(({ version }) => version).toSorted((left, right) => left - right)).toEqual([2, 3]);
+      expect((await one.client.assistants.get(assistant_id)).metadata).toMatchObject({ by: "one", and: "other" });
+    },
+  );
 });

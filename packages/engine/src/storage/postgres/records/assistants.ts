@@ -6,7 +6,6 @@ import type { AssistantQuery, AssistantStore } from "../../record-stores.ts";
 import { Assistant } from "../../records.ts";
 import { AssistantRow, AssistantVersionRow, CountRow, json, parseRow, readRow, readRows } from "../../rows.ts";
 import type { PostgresDatabase, Statements, Values } from "../database/database.ts";
-import { isTaken } from "../database/errors.ts";
 import { keysContaining, shortFilter } from "./containment.ts";
 
 /** Names are JSON texts, as what users write is: PostgreSQL takes no NUL and no half of a surrogate pair. */
@@ -78,28 +77,31 @@ function condition({ owner, graph_id, name, metadata }: AssistantQuery, known: n
   return { clauses, values };
 }
 
-async function find(statements: Statements, assistantId: string, lock = ""): Promise<Assistant | undefined> {
-  const [row] = await statements.read(`${stored} WHERE assistant_id = $1 ${lock}`, [assistantId]);
+async function find(statements: Statements, assistantId: string): Promise<Assistant | undefined> {
+  const [row] = await statements.read(`${stored} WHERE assistant_id = $1`, [assistantId]);
   return readRow(StoredRow, "assistants", row);
 }
 
 const insertSql = `WITH added AS (
     INSERT INTO assistants (assistant_id, owner, is_system, created_at, updated_at, version)
-    VALUES ($1, $2, $3, $4, $5, $13) RETURNING id)
+    VALUES ($1, $2, $3, $4, $5, $13) ON CONFLICT (assistant_id) DO NOTHING RETURNING id)
   INSERT INTO assistant_versions
     (assistant, created_at, graph_id, name, found_by, description, config, context, metadata, version)
   SELECT id, $4, $6, $7, $8, $9, $10, $11, $12, $13 FROM added`;
 
-async function insert(statements: Statements, assistant: Assistant): Promise<void> {
+/** False where the id is in use. */
+async function insert(statements: Statements, assistant: Assistant): Promise<boolean> {
   const { assistant_id, owner, is_system, created_at, updated_at } = assistant;
   const values: Values = [assistant_id, owner, Number(is_system), created_at, updated_at, ...versionOf(assistant)];
-  try {
-    await statements.change(insertSql, values);
-  } catch (error) {
-    const reason = error instanceof AppError ? error.cause : error;
-    if (isTaken(reason)) throw new AppError("conflict", "Assistant already exists");
-    throw error;
-  }
+  return (await statements.change(insertSql, values)) > 0;
+}
+
+/** Locks the row of an assistant, which is made where there is none; what is read afterwards is its newest version. */
+async function lock(statements: Statements, assistant: Assistant): Promise<void> {
+  const sql = "SELECT FROM assistants WHERE assistant_id = $1 FOR UPDATE";
+  const lockRow = async (): Promise<boolean> => (await statements.rows(sql, [assistant.assistant_id])).length > 0;
+  // Where it cannot be made, another request has made it since.
+  if (!(await lockRow()) && !(await insert(statements, assistant))) await lockRow();
 }
 
 const newestSql = `SELECT max(assistant_versions.version) AS count FROM assistant_versions
@@ -151,7 +153,7 @@ export function createAssistantStore(database: PostgresDatabase, cluster: Cluste
   const missing = new MissingAssistants(cluster);
   return {
     async create(assistant) {
-      await insert(database, assistant);
+      if (!(await insert(database, assistant))) throw new AppError("conflict", "Assistant already exists");
       missing.added();
       return assistant;
     },
@@ -160,8 +162,8 @@ export function createAssistantStore(database: PostgresDatabase, cluster: Cluste
 
     async update(given, patch) {
       const next = await database.transaction(async (statements) => {
-        const known = await find(statements, given.assistant_id, "FOR UPDATE OF assistants");
-        if (known === undefined) await insert(statements, given);
+        await lock(statements, given);
+        const known = await find(statements, given.assistant_id);
         const [row] = await statements.rows(newestSql, [given.assistant_id]);
         const version = nextVersion(known ?? given, patch, parseRow(CountRow, "assistant_versions", row).count);
         await statements.change(addSql, [version.assistant_id, version.updated_at, ...versionOf(version)]);
