@@ -58,6 +58,17 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
     ]);
   });
 
+  it("keep the setting of an item that the other one gives it", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const put = (server: TestServer, given: object): Promise<Response> =>
+      server.send("PUT", "/store/items", { namespace: ["notes"], key: "plan", value: {}, ...given });
+    await put(one, {});
+    await servers.meetAt("store_items", 2, () =>
+      Promise.all([put(one, { ttl: 60, keep_settings: true }), put(other, { index: ["text"], keep_settings: true })]),
+    );
+    expect(await servers.query("SELECT ttl, indexed FROM store_items")).toEqual([{ ttl: 60, indexed: '["text"]' }]);
+  });
+
   it.each(["an assistant", "the assistant of a graph, which has no row yet"])(
     "each make a version of %s",
     async (what) => {

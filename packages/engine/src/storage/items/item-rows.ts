@@ -20,6 +20,12 @@ export type ItemRow = z.infer<typeof ItemRow>;
 /** The columns of an `ItemRow`. */
 export const itemColumns = "id, namespace, key, value, ttl, created_at, updated_at";
 
+/** An item that is about to be changed. */
+export const ChangedRow = ItemRow.extend({ indexed: Indexed });
+export type ChangedRow = z.infer<typeof ChangedRow>;
+/** The columns of a `ChangedRow`. */
+export const changedColumns = `${itemColumns}, indexed`;
+
 /** What is looked into for a filter or words. */
 export const ContentRow = z.object({ id: z.number(), value: json(z.unknown()), indexed: Indexed });
 export type ContentRow = z.infer<typeof ContentRow>;
@@ -42,17 +48,35 @@ export interface WrittenItem {
   indexed: string;
   ttl: number | null;
   expires_at: string | null;
-  /** See `ItemChange.filter`. */
-  filter: JsonObject | undefined;
+  /** See `ItemChange`. */
+  filter: ItemChange["filter"];
+  keeps: NonNullable<ItemChange["keeps"]>;
 }
 
-/** Whether the item that is there may be changed so. Throws `not_found` for a value in the place of a hidden one. */
-export function mayChange({ filter, value }: WrittenItem, found: ItemRow | undefined): boolean {
-  if (filter === undefined || found === undefined) return true;
-  const { namespace, key } = found;
-  const isShown = contains({ ...found.value, namespace, key }, filter);
-  if (!isShown && value !== null) throw new AppError("not_found", "Item not found");
-  return isShown;
+/** Whether it matters to a change what is there. */
+export function dependsOnItem({ filter, keeps }: WrittenItem): boolean {
+  return filter !== undefined || keeps.length > 0;
+}
+
+/**
+ * A change with what it keeps of the item that is there; none of one that it may not delete. Throws `not_found` for a value
+ * in the place of a hidden one.
+ */
+export function changeOver(item: WrittenItem, found: ChangedRow | undefined): WrittenItem[] {
+  const { filter, keeps, value } = item;
+  if (found === undefined) return [item];
+  const { namespace, key, indexed, ttl } = found;
+  if (filter !== undefined && !contains({ ...found.value, namespace, key }, filter)) {
+    if (value !== null) throw new AppError("not_found", "Item not found");
+    return [];
+  }
+  return [
+    {
+      ...item,
+      ...(keeps.includes("index") && { indexed: JSON.stringify(indexed) }),
+      ...(keeps.includes("ttl") && { ttl, expires_at: ttl === null || value === null ? null : expiryAfter(ttl) }),
+    },
+  ];
 }
 
 /** Which items are to be embedded: those at these places, or so many below a namespace, last changed first. */
@@ -65,8 +89,11 @@ export type Wanted =
  * behind it. What has expired is not there. Rows of ids come in the order of the ids, without those that are gone.
  */
 export interface ItemRows {
-  /** Writes all or nothing, in order; vectors go with the value of which they were made. */
-  write(owner: string, items: readonly WrittenItem[]): Promise<void>;
+  /**
+   * Writes all or nothing, in order; vectors go with the value of which they were made. Returns what it has written, see
+   * `changeOver`.
+   */
+  write(owner: string, items: readonly WrittenItem[]): Promise<WrittenItem[]>;
   at(owner: string, namespace: string, key: string): Promise<ItemRow | undefined>;
   rows(ids: readonly number[]): Promise<ItemRow[]>;
   contents(ids: readonly number[]): Promise<ContentRow[]>;
@@ -104,7 +131,7 @@ export function expiryAfter(ttl: number): string {
 }
 
 /** A change in the form of its row. */
-export function toWritten({ namespace, key, value, index, ttl = null, filter }: ItemChange): WrittenItem {
+export function toWritten({ namespace, key, value, index, ttl = null, filter, keeps = [] }: ItemChange): WrittenItem {
   return {
     namespace: joined(namespace),
     key,
@@ -113,6 +140,7 @@ export function toWritten({ namespace, key, value, index, ttl = null, filter }: 
     ttl,
     expires_at: ttl === null || value === null ? null : expiryAfter(ttl),
     filter,
+    keeps,
   };
 }
 

@@ -2,25 +2,11 @@ import { createCatchUp, embedItems, searchIndexed } from "./embed-items.ts";
 import type { ItemIndex } from "./item-filter.ts";
 import { expiryAfter, type ItemRow, type ItemRows, joined, toWritten } from "./item-rows.ts";
 import { listNamespaces, searchItems } from "./item-search.ts";
-import type { FoundItem, ItemChange, ItemStore } from "./store-items.ts";
+import type { FoundItem, ItemStore } from "./store-items.ts";
 
 function toItem({ namespace, key, value, created_at, updated_at, ttl }: ItemRow, score?: number): FoundItem {
   const item = { namespace, key, value, created_at, updated_at };
   return { ...item, ...(score !== undefined && { score }), ...(ttl !== null && { ttl }) };
-}
-
-/** A change with what it keeps of the item that is there. */
-async function withSettings(items: ItemRows, owner: string, change: ItemChange): Promise<ItemChange> {
-  const { keeps = [] } = change;
-  if (keeps.length === 0) return change;
-  const row = await items.at(owner, joined(change.namespace), change.key);
-  if (row === undefined) return change;
-  const [content] = await items.contents([row.id]);
-  return {
-    ...change,
-    ...(keeps.includes("index") && { index: content?.indexed ?? undefined }),
-    ...(keeps.includes("ttl") && { ttl: row.ttl }),
-  };
 }
 
 /** The items of the store over their rows in a database. */
@@ -43,9 +29,7 @@ export function createItemStore(items: ItemRows): ItemStore {
   };
   return {
     async change(owner, changes, embeds = true) {
-      const whole = await Promise.all(changes.map((change) => withSettings(items, owner, change)));
-      const written = whole.map(toWritten);
-      await items.write(owner, written);
+      const written = await items.write(owner, changes.map(toWritten));
       tell(written.map(({ expires_at }) => expires_at));
       if (embeds) await embed(owner, changes);
     },

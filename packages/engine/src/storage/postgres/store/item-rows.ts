@@ -1,13 +1,16 @@
 import { z } from "zod";
 import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import {
+  changedColumns,
+  ChangedRow,
+  changeOver,
   ContentRow,
+  dependsOnItem,
   itemColumns,
   ItemRow,
   type ItemRows,
   joined,
   type MadeVectors,
-  mayChange,
   pendingColumns,
   PendingRow,
   type Range,
@@ -51,9 +54,9 @@ const lockSql = `INSERT INTO store_items (owner, namespace, key, value, indexed,
   SELECT DISTINCT $1::text, namespace, key, '{}', 'false', $3::text, $3::text, $3::text
     FROM unnest($4::text[], $5::text[]) AS places (namespace, key) ORDER BY namespace, key
   ON CONFLICT (owner, namespace, key) DO UPDATE SET key = excluded.key
-  RETURNING ${itemColumns}, expires_at IS NULL OR expires_at > $2 AS is_there`;
+  RETURNING ${changedColumns}, expires_at IS NULL OR expires_at > $2 AS is_there`;
 const longAgo = new Date(0).toISOString();
-const LockedRow = ItemRow.extend({ is_there: z.boolean() });
+const LockedRow = ChangedRow.extend({ is_there: z.boolean() });
 
 const pendingSql = `SELECT ${pendingColumns} FROM store_items WHERE ${isThere} AND indexed <> 'false'
   AND NOT EXISTS (SELECT FROM item_vectors WHERE item = store_items.id AND made_by = $3)`;
@@ -92,29 +95,37 @@ async function writePart(statements: Statements, owner: string, items: readonly 
   ]);
 }
 
-/** The items without those that may not be changed; see `mayChange`. What is there stays as it is until the transaction ends. */
-async function changeable(
+/** What is written; see `changeOver`. The items that this depends on stay as they are until the transaction ends. */
+async function changesOver(
   statements: Statements,
   owner: string,
   items: readonly WrittenItem[],
 ): Promise<WrittenItem[]> {
-  const checked = items.filter(({ filter }) => filter !== undefined);
-  const places = [checked.map(({ namespace }) => namespace), checked.map(({ key }) => key)];
+  const depending = items.filter(dependsOnItem);
+  const places = [depending.map(({ namespace }) => namespace), depending.map(({ key }) => key)];
   const rows = await statements.rows(lockSql, [owner, clusterDate(), longAgo, ...places]);
   const found = readRows(LockedRow, "store_items", rows).filter(({ is_there }) => is_there);
-  return items.filter((item) => {
+  return items.flatMap((item) => {
     const at = found.find(({ namespace, key }) => key === item.key && joined(namespace) === item.namespace);
-    return mayChange(item, at);
+    return changeOver(item, at);
   });
 }
 
-async function writeItems(database: PostgresDatabase, owner: string, items: readonly WrittenItem[]): Promise<void> {
-  const isChecked = items.some(({ filter }) => filter !== undefined);
+async function writeItems(
+  database: PostgresDatabase,
+  owner: string,
+  items: readonly WrittenItem[],
+): Promise<WrittenItem[]> {
+  const depends = items.some(dependsOnItem);
   const [first = [], ...others] = partsOf(items);
-  if (!isChecked && others.length === 0) return await writePart(database, owner, first);
-  await database.transaction(async (statements) => {
-    const written = isChecked ? await changeable(statements, owner, items) : items;
+  if (!depends && others.length === 0) {
+    await writePart(database, owner, first);
+    return first;
+  }
+  return await database.transaction(async (statements) => {
+    const written = depends ? await changesOver(statements, owner, items) : [...items];
     for (const part of partsOf(written)) await writePart(statements, owner, part);
+    return written;
   }, false);
 }
 

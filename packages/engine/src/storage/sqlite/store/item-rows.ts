@@ -1,12 +1,15 @@
 import { z } from "zod";
 import {
+  changedColumns,
+  ChangedRow,
+  changeOver,
   ContentRow,
+  dependsOnItem,
   itemColumns,
   ItemRow,
   type ItemRows,
   joined,
   type MadeVectors,
-  mayChange,
   pendingColumns,
   PendingRow,
   type Range,
@@ -47,9 +50,9 @@ function write(database: Database, owner: string, item: WrittenItem): void {
 }
 
 function itemAt(database: Database, owner: string, { namespace, key }: Pick<WrittenItem, "namespace" | "key">) {
-  const select = `SELECT ${itemColumns} FROM store_items WHERE ${isThere} AND namespace = @namespace AND key = @key`;
+  const select = `SELECT ${changedColumns} FROM store_items WHERE ${isThere} AND namespace = @namespace AND key = @key`;
   const row = database.prepare(select).get({ owner, namespace, key, now: new Date().toISOString() });
-  return readRow(ItemRow, "store_items", row);
+  return readRow(ChangedRow, "store_items", row);
 }
 
 /** Gives the time at which the next item goes. */
@@ -113,10 +116,11 @@ export function createItemRows(database: Database, commits: GroupCommit): ItemRo
   return {
     write: (owner, items) =>
       commits.transaction(() => {
-        for (const item of items) {
-          const { filter } = item;
-          if (filter === undefined || mayChange(item, itemAt(database, owner, item))) write(database, owner, item);
-        }
+        const written = items.flatMap((item) =>
+          dependsOnItem(item) ? changeOver(item, itemAt(database, owner, item)) : item,
+        );
+        for (const item of written) write(database, owner, item);
+        return written;
       }),
     at: async (owner, namespace, key) => database.read(() => itemAt(database, owner, { namespace, key })),
     rows: async (ids) => each(ItemRow, itemColumns, ids),
