@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startPostgres } from "../support/processes/postgres.ts";
 import { byHeader, openRulesServers } from "../support/rules-servers.ts";
 import type { TestServer } from "../support/test-server.ts";
@@ -87,4 +88,18 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
       expect((await one.client.assistants.get(assistant_id)).metadata).toMatchObject({ by: "one", and: "other" });
     },
   );
+
+  it("index the same file of a workspace once", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    const put = (storage: OpenedStorage, text: string): Promise<void> => {
+      const piece = { first_line: 1, last_line: 2, text, vector: Float32Array.of(1) };
+      return storage.textIndex.put("index", [{ path: "a.md", stamp: text, hash: text, bytes: 1, pieces: [piece] }]);
+    };
+    await servers.meetAt("file_pieces", 2, () => Promise.all([put(one, "one"), put(other, "other")]));
+    const query = { vector: Float32Array.of(1), path: null, limit: 10 };
+    const [file] = await one.textIndex.files("index");
+    expect(await one.textIndex.search("index", query, AbortSignal.timeout(60_000))).toMatchObject([
+      { text: file?.hash },
+    ]);
+  });
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { bytesOf } from "../../items/item-rows.ts";
-import { json, readRows } from "../../rows.ts";
+import { json, parseRow, readRows } from "../../rows.ts";
 import {
   FileRow,
   type IndexedFile,
@@ -23,26 +23,29 @@ const FoundRow = z.object({
 });
 
 const removeSql = `DELETE FROM indexed_files WHERE index_name = $1 AND path = ANY ($2::text[]) RETURNING ${asyncCommit}`;
-const insertSql = `WITH file AS (
-    INSERT INTO indexed_files (index_name, path, stamp, hash, bytes, pieces) VALUES ($1, $2, $3, $4, $5, $6)
-    RETURNING file, ${asyncCommit})
-  INSERT INTO file_pieces (file, first_line, last_line, text, vector)
-  SELECT file, first_line, last_line, text, vector
-  FROM file, unnest($7::int[], $8::int[], $9::text[], $10::bytea[])
+/** Where another server has put the same file since it was removed, its row is taken. */
+const insertSql = `INSERT INTO indexed_files (index_name, path, stamp, hash, bytes, pieces) VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT (index_name, path) DO UPDATE SET stamp = excluded.stamp, hash = excluded.hash, bytes = excluded.bytes,
+    pieces = excluded.pieces
+  RETURNING file`;
+const removePiecesSql = "DELETE FROM file_pieces WHERE file = $1";
+const insertPiecesSql = `INSERT INTO file_pieces (file, first_line, last_line, text, vector)
+  SELECT $1::bigint, first_line, last_line, text, vector
+  FROM unnest($2::int[], $3::int[], $4::text[], $5::bytea[])
     WITH ORDINALITY AS rows (first_line, last_line, text, vector, at) ORDER BY at`;
+const KeyRow = z.object({ file: z.number() });
 
 async function insert(
   statements: Statements,
   index: string,
   { pieces, ...file }: Omit<IndexedFile, "pieces"> & { pieces: readonly TextPiece[] },
 ): Promise<void> {
-  await statements.change(insertSql, [
-    index,
-    file.path,
-    file.stamp,
-    file.hash,
-    file.bytes,
-    pieces.length,
+  const values = [index, file.path, file.stamp, file.hash, file.bytes, pieces.length];
+  const [row] = await statements.rows(insertSql, values);
+  const { file: key } = parseRow(KeyRow, "indexed_files", row);
+  await statements.change(removePiecesSql, [key]);
+  await statements.change(insertPiecesSql, [
+    key,
     pieces.map(({ first_line }) => first_line),
     pieces.map(({ last_line }) => last_line),
     pieces.map(({ text }) => JSON.stringify(text)),
