@@ -84,7 +84,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const kept = { tasks: storage.tasks, sessions: storage.sessions, items, textIndex: storage.textIndex };
   const embedding = embeddingRole(models);
   const forToolkits = { config, settings, models, embedding, workspace, logger, changedFiles };
-  const toolkitParts = openToolkits({ ...forToolkits, storage: kept });
+  const toolkitParts = openToolkits({ ...forToolkits, storage: { ...kept, cluster: storage.cluster } });
   const { services: toolkitServices } = toolkitParts;
   const lent = {
     ...lentServices(config, storage, workspace, logger),

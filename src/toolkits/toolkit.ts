@@ -131,7 +131,7 @@ export interface ToolkitServer {
   /** Names of all tools that the program brings. */
   toolNames: ReadonlySet<string>;
   logger: Logger;
-  storage: Pick<Storage, "tasks"> & Partial<Pick<Storage, "items" | "sessions" | "textIndex">>;
+  storage: Pick<Storage, "tasks"> & Partial<Pick<Storage, "items" | "sessions" | "textIndex" | "cluster">>;
   /** The model that makes vectors of texts. */
   embedding?: EmbeddingRole | undefined;
   changedFiles?: ChangedFiles | undefined;

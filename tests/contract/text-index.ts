@@ -54,6 +54,11 @@ export function describeTextIndex(fixture: StorageFixture): void {
       await textIndex.remove("one", ["b", "unknown"]);
       expect(await found("one")).toEqual(["a:9"]);
       await textIndex.put("two", [file("c", piece(1, 1, 0))]);
+      await textIndex.removeOthers("two", "on.");
+      expect(await found("one")).toEqual(["a:9"]);
+      await textIndex.removeOthers("two", "on");
+      expect(await found("one")).toEqual([]);
+      await textIndex.put("one", [file("a", piece(9, 0.6, 0.8))]);
       await textIndex.removeOthers("two");
       expect([await found("one"), await found("two"), await textIndex.files("one")]).toEqual([[], ["c:1"], []]);
     });

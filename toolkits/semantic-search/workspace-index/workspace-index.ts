@@ -2,6 +2,7 @@ import { unlessAborted } from "@millrace/engine/concurrency/abort";
 import { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
 import type { IndexLimits } from "@millrace/engine/config/tool-settings";
 import { AppError } from "@millrace/engine/errors/errors";
+import { type Cluster, singleServer } from "@millrace/engine/storage/cluster";
 import type { FoundPiece, TextIndexStore } from "@millrace/engine/storage/items/text-index";
 import type { EmbeddingRole } from "@millrace/models/embeddings";
 import type { Toolkit, ToolkitServer } from "../../../src/toolkits/toolkit.ts";
@@ -45,12 +46,16 @@ export const isAvailable: NonNullable<Toolkit["isAvailable"]> = ({ services }) =
 
 /** Opens the server's index, if it has storage. */
 export function openWorkspaceIndex({ config, storage, embedding, services }: ToolkitServer): undefined {
-  const { textIndex: store } = storage;
+  const { textIndex: store, cluster = singleServer } = storage;
   if (store === undefined || embedding === undefined) return;
-  services.add(workspaceIndexKey, workspaceIndexOf(store, embedding, config.index));
+  services.add(workspaceIndexKey, workspaceIndexOf({ store, cluster }, embedding, config.index));
 }
 
-function workspaceIndexOf(store: TextIndexStore, embedding: EmbeddingRole, limits: IndexLimits): WorkspaceIndex {
+function workspaceIndexOf(
+  { store, cluster }: { store: TextIndexStore; cluster: Pick<Cluster, "workspace" | "serverCount"> },
+  embedding: EmbeddingRole,
+  limits: IndexLimits,
+): WorkspaceIndex {
   // Concurrent searches would embed the same files twice.
   const mutex = new KeyedMutex(longestWait);
   return {
@@ -62,11 +67,14 @@ function workspaceIndexOf(store: TextIndexStore, embedding: EmbeddingRole, limit
       const until = performance.now() + embeddingTime;
       // Embed the query first: if that fails, so would the files.
       const [numbers = []] = await embedding.embed([query], signal);
-      const index = JSON.stringify([workspace, embedding.model(), numbers.length, cutRules]);
+      // At another server the same path may be another folder, and another path the same one.
+      const folder = cluster.workspace ?? workspace;
+      const index = JSON.stringify([folder, embedding.model(), numbers.length, cutRules]);
+      const ofFolder = `${JSON.stringify([folder]).slice(0, -1)},`;
       const parts = { store, index, embed: embedding.embed, limits, until };
       const updating = mutex.run(workspace, async () => {
         signal.throwIfAborted();
-        await store.removeOthers(index);
+        await store.removeOthers(index, cluster.serverCount > 1 ? ofFolder : undefined);
         return await updateIndex(parts, context, start);
       });
       const update = await unlessAborted(updating, signal);

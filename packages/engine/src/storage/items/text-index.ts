@@ -48,8 +48,8 @@ export interface TextIndexStore {
   /** Notes that the content of a file is what was embedded. */
   stamp(index: string, stamps: readonly { path: string; stamp: string }[]): Promise<void>;
   remove(index: string, paths: readonly string[]): Promise<void>;
-  /** Removes every index but this one. */
-  removeOthers(index: string): Promise<void>;
+  /** Removes every index but this one; with a prefix, only those whose name begins with it. */
+  removeOthers(index: string, prefix?: string): Promise<void>;
   /** The nearest pieces, the nearest first. Others are served while it compares. */
   search(index: string, query: PieceQuery, signal: AbortSignal): Promise<FoundPiece[]>;
 }

@@ -102,8 +102,10 @@ export function createTextIndex(database: PostgresDatabase): TextIndexStore {
       );
     },
     remove: async (index, paths) => void (await database.rows(removeSql, [index, paths])),
-    removeOthers: async (index) =>
-      void (await database.rows(`DELETE FROM indexed_files WHERE index_name <> $1 RETURNING ${asyncCommit}`, [index])),
+    async removeOthers(index, prefix = "") {
+      const sql = `DELETE FROM indexed_files WHERE index_name <> $1 AND starts_with(index_name, $2) RETURNING ${asyncCommit}`;
+      await database.rows(sql, [index, prefix]);
+    },
     search: (index, query, signal) => nearestPieces(piecesOf(database, index), query, signal),
   };
 }

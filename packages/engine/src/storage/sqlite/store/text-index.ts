@@ -54,8 +54,11 @@ export function createTextIndex(database: Database, commits: GroupCommit): TextI
       commits.transaction(() => {
         for (const path of paths) database.prepare(removeFile).run({ index, path });
       }),
-    removeOthers: (index) =>
-      commits.transaction(() => void database.prepare("DELETE FROM indexed_files WHERE index_name <> ?").run(index)),
+    removeOthers: (index, prefix = "") =>
+      commits.transaction(() => {
+        const others = "index_name <> @index AND substr(index_name, 1, length(@prefix)) = @prefix";
+        database.prepare(`DELETE FROM indexed_files WHERE ${others}`).run({ index, prefix });
+      }),
     search: (index, query, signal) => nearestPieces(piecesOf(database, index), query, signal),
   };
 }
