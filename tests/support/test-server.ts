@@ -122,8 +122,12 @@ export const isSecondSdk = process.env["MILLRACE_TEST_SDK"] === "2";
 // Tests use what both have; only the types are other ones.
 const TestClient = isSecondSdk ? (SecondClient as unknown as typeof Client) : Client;
 
-/** With `MILLRACE_TEST_STORAGE=servers` every request of a test goes to another one of two servers on one PostgreSQL. */
-const isOneOfTwo = process.env["MILLRACE_TEST_STORAGE"] === "servers";
+/**
+ * With `MILLRACE_TEST_STORAGE=servers` every request of a test goes to another one of two servers on one PostgreSQL. Tests whose
+ * storage is SQLite all the same (`system` in `vitest.config.ts`) have one server: a file cannot have two.
+ */
+const hasTwoServers = ({ database }: Config): boolean =>
+  database !== undefined && process.env["MILLRACE_TEST_STORAGE"] === "servers";
 
 /** Two servers with the same configuration, and where both are reached in turns. */
 async function startTwo(config: Config, logger?: Logger): Promise<Pick<TestServer, "url" | "close">> {
@@ -146,7 +150,7 @@ async function startTwo(config: Config, logger?: Logger): Promise<Pick<TestServe
 }
 
 async function start(folder: string, config: Config, logger?: Logger): Promise<TestServer> {
-  const server = await (isOneOfTwo ? startTwo(config, logger) : startServer(config, logger));
+  const server = await (hasTwoServers(config) ? startTwo(config, logger) : startServer(config, logger));
   const apiKey = config.apiKeys[0]?.key;
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= server.close());
