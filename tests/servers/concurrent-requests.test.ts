@@ -3,6 +3,7 @@ import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { startPostgres } from "../support/processes/postgres.ts";
 import { byHeader, openRulesServers } from "../support/rules-servers.ts";
 import type { TestServer } from "../support/test-server.ts";
+import { openGate } from "../support/test-graphs.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -101,5 +102,27 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
     expect(await one.textIndex.search("index", query, AbortSignal.timeout(60_000))).toMatchObject([
       { text: file?.hash },
     ]);
+  });
+
+  it("delete a run of a thread that the other server works on, and the thread stays readable", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const begin = (gate: string) => one.client.runs.create(thread_id, "gated", { input: { gate } });
+    const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
+    openGate(first);
+    const former = await begin(first);
+    await one.client.runs.join(thread_id, former.run_id);
+    const run = await begin(second);
+    await expect.poll(async () => (await other.client.threads.getState(thread_id)).next).toEqual(["wait"]);
+    const deleted = other.client.runs.delete(thread_id, former.run_id);
+    // It waits for the end of the run at work.
+    const isHeld = () => servers.query("SELECT turn IS NOT NULL AS is_held FROM sessions");
+    await expect.poll(isHeld).toEqual([{ is_held: true }]);
+    openGate(second);
+    await Promise.all([deleted, one.client.runs.join(thread_id, run.run_id)]);
+    for (const { client } of [one, other]) {
+      expect((await client.threads.getState(thread_id)).values).toEqual({ gate: second, passed: true });
+      expect(await client.runs.list(thread_id)).toMatchObject([{ run_id: run.run_id, status: "success" }]);
+    }
   });
 });

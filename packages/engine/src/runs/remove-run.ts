@@ -1,15 +1,22 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Graphs } from "../graphs/load.ts";
+import { concurrentChange } from "../storage/admission.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import { lastExecutedRun, otherExecutedRun } from "./admission/draft.ts";
-import { noPause, outcomeOf, type Pause, readPause, removeProgress } from "./status.ts";
+import { hasProgress, noPause, outcomeOf, type Pause, readPause, removeProgress } from "./status.ts";
 import type { RunnerDeps } from "./options.ts";
+
+/** Milliseconds that the removal of states waits for the end of another run, and between two looks. */
+const [patience, pause] = [5_000, 50];
 
 /**
  * Removes a run that is over, with its events, messages and checkpoints; when it was the last one, its session then
- * waits for what it waited for before. False when it was gone already. Throws what the storage throws.
+ * waits for what it waited for before. False when it was gone already. No run of the session may begin meanwhile. Throws what
+ * the storage throws, and `conflict` when another run works on for too long.
  */
 export async function removeRun(run: Run, { storage, graphs }: { storage: Storage; graphs: Graphs }): Promise<boolean> {
+  if (storage.notifications.hasPeers && (await hasProgress(storage.checkpointer, run))) await waitForIdle(run, storage);
   const last = await lastExecutedRun(storage.runs, run.session_id);
   await removeProgress(storage.checkpointer, run);
   // What the session has come to is what later runs have left.
@@ -20,6 +27,19 @@ export async function removeRun(run: Run, { storage, graphs }: { storage: Storag
   // before that, the next start finds it and does all of this again.
   await storage.sessions.update(run.session_id, { interrupts, status });
   return await storage.runs.delete(run.run_id);
+}
+
+/**
+ * Waits until no run works on the session. A server at work writes states as differences from earlier ones, which it has in
+ * memory: it would not know that another server has removed these.
+ */
+async function waitForIdle({ session_id }: Run, { runs }: Pick<Storage, "runs">): Promise<void> {
+  for (let waited = 0; ; waited += pause) {
+    const marks = (await runs.marks(session_id)) ?? [];
+    if (marks.every(({ status }) => status !== "running")) return;
+    if (waited >= patience) throw concurrentChange();
+    await sleep(pause);
+  }
 }
 
 /** What the newest state of a run's session waits for. A graph that is not served any more cannot be asked. */

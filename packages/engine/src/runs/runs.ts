@@ -274,8 +274,10 @@ export class Runs {
 
   /** Removes a run with its events and checkpoints, after stopping it where it is not over. False for an unknown run. */
   async delete(runId: string): Promise<boolean> {
-    const run = await this.cancel(runId, { action: "interrupt", wait: true });
-    return run !== undefined && (await this.between(run.session_id, () => removeRun(run, this.#deps)));
+    // One that works is removed before its end is written, since the next run may begin at another server right after that.
+    const run = await this.cancel(runId, { action: "rollback", wait: true });
+    if (run !== undefined) await this.between(run.session_id, () => removeRun(run, this.#deps));
+    return run !== undefined;
   }
 
   /** Stops the runs of an assistant that is gone, and removes all of its runs; what they wrote into sessions stays. */
