@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { startReceiver } from "@millrace/testing/webhook-receiver";
 import { eventsOf, readEvents, type ReadEvent } from "@millrace/testing/read-events";
 import { startPostgres, type TestPostgres } from "../support/processes/postgres.ts";
 import { openGate } from "../support/test-graphs.ts";
-import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { rowsOf, startTestServer, type TestServer } from "../support/test-server.ts";
 
 let postgres: TestPostgres | undefined;
 beforeAll(async () => {
@@ -90,6 +91,20 @@ describe.each([
     expect(events.map(({ event }) => event)).not.toContain("gap");
     expect(Number(events[0]?.id)).toBe(ahead + 1);
     expect(places(events).at(-1)).toBe(199);
+  });
+
+  it("receive the rest of a stateless run whose first reader has gone", async () => {
+    const [a, b] = await startBoth(changes);
+    const gate = crypto.randomUUID();
+    const input = { events: 20, size: 20, gate };
+    const body = { assistant_id: "flood", input, stream_mode: ["custom"], on_disconnect: "continue" };
+    const first = await a.send("POST", "/runs/stream", body);
+    const [run] = await rowsOf(a.config, "SELECT run_id FROM runs");
+    const second = await b.send("GET", `/runs/${z.object({ run_id: z.string() }).parse(run).run_id}/stream`);
+    await first.body?.cancel();
+    openGate(gate);
+    await expect.poll(() => rowsOf(a.config, "SELECT status FROM runs")).toEqual([{ status: "success" }]);
+    expect(places(await readEvents(second))).toEqual(upTo(20));
   });
 
   it("wait for its end, join it, and read its state", async () => {

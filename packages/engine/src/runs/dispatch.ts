@@ -7,7 +7,7 @@ import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
 import { createPublishers, type RunPublishers } from "./follow/remote-subscribers.ts";
 import { isOver } from "./status.ts";
-import { removeAfter, removeAfterRetention } from "./temporary-sessions.ts";
+import { removeAfter, removeAfterRetention, unreadElsewhere } from "./temporary-sessions.ts";
 
 /** What a dispatch needs from its server. */
 interface DispatchOptions {
@@ -208,7 +208,8 @@ export class Dispatch {
     if (active.hasKey) removeAfterRetention(session_id, this, deps);
     else {
       const unread = active.unread(60_000).then(() => this.active.delete(run_id));
-      removeAfter(unread, session_id, this, deps);
+      const wait = unread.then(() => unreadElsewhere(run_id, this.publishers.remote, deps));
+      removeAfter(wait, session_id, this, deps);
     }
   }
 

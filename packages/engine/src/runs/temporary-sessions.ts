@@ -1,9 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ActiveRun } from "./active-run.ts";
+import type { LogSubscribers } from "./events/log.ts";
 import type { RunnerDeps } from "./options.ts";
 
 /** Milliseconds that the result of a temporary session's run is kept for a repeated request with the same key. */
 export const resultRetention = 600_000;
+
+/** Milliseconds that a temporary session stays for readers at other servers, and between two looks. */
+const [longestRead, look] = [60_000, 1_000];
+
+/** Resolves when no other server has a reader of a run that is over. Without notifications this one would not know of any. */
+export async function unreadElsewhere(
+  runId: string,
+  remote: LogSubscribers | undefined,
+  { storage }: RunnerDeps,
+): Promise<void> {
+  const { notifications } = storage;
+  const isRead = (): boolean =>
+    notifications.hasPeers && (!notifications.isListening || remote?.isFollowed(runId) === true);
+  for (let waited = 0; waited < longestRead && isRead(); waited += look) await sleep(look, undefined, { ref: false });
+}
 
 /** The runs that are in hand. */
 interface InHand {
