@@ -9,11 +9,11 @@ import {
   itemNode,
   joined,
   type MessageWriter,
-  print,
+  fingerprintOf,
   type Serialised,
   serialiseMessage,
 } from "./encode.ts";
-import { eachStored, nameItems, rowItems, type Reference, type ThreadItems } from "./items.ts";
+import { eachStored, nameItems, rowItems, type ItemReference, type ThreadItems } from "./items.ts";
 import { messageFields, messageKind } from "./messages.ts";
 import type { CheckpointRows } from "./rows.ts";
 import { append, expand, type Ranges, type StoredList } from "./snapshot.ts";
@@ -159,7 +159,7 @@ export class ItemWriter implements MessageWriter {
     return ranges;
   }
 
-  #reference(value: unknown): Reference | undefined {
+  #reference(value: unknown): ItemReference | undefined {
     return typeof value === "object" && value !== null ? this.#thread.references.get(value) : undefined;
   }
 
@@ -193,7 +193,7 @@ export class ItemWriter implements MessageWriter {
   }
 
   /** The sequence of an object that is stored; a new one when it was changed since. */
-  #known(object: object, reference: Reference): number {
+  #known(object: object, reference: ItemReference): number {
     const message = isBaseMessage(object) ? object : undefined;
     const unchanged = message !== undefined && message.id === reference.id && message.content === reference.content;
     if (unchanged && (!this.#options.verify || this.#checks <= 0)) {
@@ -203,18 +203,18 @@ export class ItemWriter implements MessageWriter {
     this.#checks -= 1;
     const serialised = this.#serialise(object);
     this.weight += serialised.data.length;
-    reference.print ??= this.#storedPrint(reference.sequence);
-    if (reference.print !== serialised.print) return this.#add(object, serialised);
+    reference.fingerprint ??= this.#storedFingerprint(reference.sequence);
+    if (reference.fingerprint !== serialised.fingerprint) return this.#add(object, serialised);
     if (message === undefined || message.id === reference.id) return reference.sequence;
     if (reference.id === undefined && typeof serialised.data === "string") {
       // A reducer gave the message its id after the task's write was stored: the item gets it too, so that the write,
       // should it be applied again, gives the same message.
       this.#named.set(reference.sequence, serialised.data);
-      this.#thread.remember(object, { ...reference, print: serialised.print });
+      this.#thread.remember(object, { ...reference, fingerprint: serialised.fingerprint });
       return reference.sequence;
     }
     const data = JSON.stringify({ $: ["i", reference.origin, message.id ?? null] });
-    return this.#add(object, { data, print: serialised.print }, reference.origin);
+    return this.#add(object, { data, fingerprint: serialised.fingerprint }, reference.origin);
   }
 
   #serialise(value: unknown): Serialised {
@@ -224,7 +224,7 @@ export class ItemWriter implements MessageWriter {
       return serialiseMessage(value, kind, encoder);
     }
     const text = JSON.stringify(encoder.plain(value));
-    return { data: frame(text, encoder.bytes), print: print(text, encoder.bytes) };
+    return { data: frame(text, encoder.bytes), fingerprint: fingerprintOf(text, encoder.bytes) };
   }
 
   #add(value: unknown, serialised: Serialised, origin?: number): number {
@@ -238,7 +238,12 @@ export class ItemWriter implements MessageWriter {
 
   #remember(value: unknown, sequence: number, origin: number, serialised: Serialised): void {
     if (typeof value !== "object" || value === null) return;
-    this.#thread.remember(value, { sequence, origin, print: serialised.print, size: serialised.data.length });
+    this.#thread.remember(value, {
+      sequence,
+      origin,
+      fingerprint: serialised.fingerprint,
+      size: serialised.data.length,
+    });
   }
 
   #stored(ranges: Ranges): Map<number, string | Buffer> {
@@ -247,18 +252,18 @@ export class ItemWriter implements MessageWriter {
     return stored;
   }
 
-  /** The print of an item that was read cold: of its text without the id. */
-  #storedPrint(sequence: number): number | undefined {
+  /** The fingerprint of a stored item: of its text without the id. */
+  #storedFingerprint(sequence: number): number | undefined {
     const data = this.#stored([sequence, 1]).get(sequence);
     if (data === undefined) return undefined;
     const { text, bytes } = unframe(data);
     const json: unknown = JSON.parse(text);
     const parts: unknown[] =
       typeof json === "object" && json !== null && "$" in json && Array.isArray(json.$) ? json.$ : [];
-    if (parts[0] === "i") return this.#storedPrint(Number(parts[1]));
-    if (parts[0] !== "M") return print(text, [bytes]);
+    if (parts[0] === "i") return this.#storedFingerprint(Number(parts[1]));
+    if (parts[0] !== "M") return fingerprintOf(text, [bytes]);
     const tail = parts.length < 4 ? 2 : JSON.stringify(parts[3]).length + 3;
-    return print(text.slice(0, -tail), [bytes]);
+    return fingerprintOf(text.slice(0, -tail), [bytes]);
   }
 }
 

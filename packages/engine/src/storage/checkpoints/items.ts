@@ -9,13 +9,13 @@ import { append, expand, type Ranges } from "./snapshot.ts";
 export const rowItems = 64;
 
 /**
- * What is known of an object that is stored: where, and how it looked. `print` is unknown after a cold read. `origin`
+ * What is known of an object that is stored: where, and its fingerprint, which is unknown after it was read. `origin`
  * is the item that holds the fields when this one only adds an id.
  */
-export interface Reference {
+export interface ItemReference {
   sequence: number;
   origin: number;
-  print: number | undefined;
+  fingerprint: number | undefined;
   size: number;
   id: unknown;
   content: unknown;
@@ -25,7 +25,7 @@ export interface Reference {
 export class ThreadItems {
   readonly key: number;
   readonly threadId: string;
-  readonly references = new WeakMap<object, Reference>();
+  readonly references = new WeakMap<object, ItemReference>();
   /** How often an object that was stored has been stored anew, since it had changed. */
   moves = 0;
 
@@ -35,12 +35,19 @@ export class ThreadItems {
   }
 
   /** Remembers that `object` is stored as it is now. */
-  remember(object: object, stored: Pick<Reference, "sequence" | "origin" | "print" | "size">): void {
-    const { sequence, origin, print, size } = stored;
+  remember(object: object, stored: Pick<ItemReference, "sequence" | "origin" | "print" | "size">): void {
+    const { sequence, origin, fingerprint: print, size } = stored;
     const message = isBaseMessage(object) ? object : undefined;
     const before = this.references.get(object);
     if (before !== undefined && before.sequence !== sequence) this.moves += 1;
-    this.references.set(object, { sequence, origin, print, size, id: message?.id, content: message?.content });
+    this.references.set(object, {
+      sequence,
+      origin,
+      fingerprint: print,
+      size,
+      id: message?.id,
+      content: message?.content,
+    });
   }
 }
 
@@ -123,7 +130,7 @@ export function readItems(
     const object = decoder.decode(data);
     into.set(sequence, object);
     if (typeof object === "object" && object !== null) {
-      thread.remember(object, { sequence, origin: sequence, print: undefined, size: data.length });
+      thread.remember(object, { sequence, origin: sequence, fingerprint: undefined, size: data.length });
     }
   }
   for (const sequence of expand(missing)) {
