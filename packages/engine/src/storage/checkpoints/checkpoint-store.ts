@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { ThreadCache, type CacheLimits, type NamespaceState, type ThreadState } from "./cache.ts";
-import { corruptThread, ThreadItems, verify } from "./items.ts";
+import { corruptThreadError, ThreadItems, verifyChecksum } from "./items.ts";
 import type { CheckpointRows, Data, ListedCheckpoint } from "./rows.ts";
 import { asBase, readRow, rowText, type Body, type Snapshot } from "./snapshot.ts";
 
@@ -64,7 +64,7 @@ export class CheckpointStore {
     if (known !== undefined) return known;
     // Nearly every run is new: it is not looked for before it is written.
     const key = this.rows.insertRun(state.items.key, runId) ?? this.rows.findRun(state.items.key, runId);
-    if (key === undefined) throw corruptThread(state.items.threadId, "a run is missing");
+    if (key === undefined) throw corruptThreadError(state.items.threadId, "a run is missing");
     state.runs.clear();
     state.runs.set(runId, key);
     return key;
@@ -102,8 +102,8 @@ export class CheckpointStore {
   load(state: ThreadState, key: number, known?: Snapshot): Snapshot {
     const { threadId } = state.items;
     const row = this.rows.loadCheckpoint(key);
-    if (row === undefined) throw corruptThread(threadId, "a checkpoint is missing");
-    verify(row.data, row.crc, threadId, "checkpoints");
+    if (row === undefined) throw corruptThreadError(threadId, "a checkpoint is missing");
+    verifyChecksum(row.data, row.crc, threadId, "checkpoints");
     let base: Snapshot | undefined;
     if (row.base !== undefined) base = known?.key === row.base ? known : asBase(this.load(state, row.base));
     return {
@@ -175,8 +175,8 @@ export class CheckpointStore {
 
   #blob(state: ThreadState, key: number): Data {
     const row = this.rows.findBlob(key);
-    if (row === undefined) throw corruptThread(state.items.threadId, "a value is missing");
-    verify(row.data, row.crc, state.items.threadId, "values");
+    if (row === undefined) throw corruptThreadError(state.items.threadId, "a value is missing");
+    verifyChecksum(row.data, row.crc, state.items.threadId, "values");
     return row.data;
   }
 }

@@ -10,7 +10,7 @@ import { isBaseMessage } from "../../message-kinds.ts";
 import type { NamespaceState, ThreadState } from "./cache.ts";
 import type { CheckpointStore, Place } from "./checkpoint-store.ts";
 import { ItemWriter } from "./item-writer.ts";
-import { corruptThread } from "./items.ts";
+import { corruptThreadError } from "./items.ts";
 import { readWrites } from "./pending-writes.ts";
 import { type Body, expand, type Snapshot, type Stored, type Version } from "./snapshot.ts";
 import type { Reader } from "./codec.ts";
@@ -42,9 +42,9 @@ function storeValue(
     const text = isList ? undefined : writer.encode(value);
     if (typeof text === "string" && text.length <= inlineLimit) return { kind: "text", text };
     const before = writer.weight;
-    const { moves } = state.items;
+    const { rewrites } = state.items;
     const ranges = writer.list(value, previous);
-    return { kind: "list", ranges, live: [...value], weight: writer.weight - before, moves };
+    return { kind: "list", ranges, live: [...value], weight: writer.weight - before, rewrites };
   }
   const data = writer.encode(value);
   if (typeof data === "string" && data.length <= inlineLimit) return { kind: "text", text: data };
@@ -199,7 +199,7 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
 /** Checkpoints before format 4 kept the sends of a step with the writes of their parent. */
 function addPendingSends({ store, state, name }: At, snapshot: Snapshot, checkpoint: Checkpoint, reader: Reader): void {
   const namespace = store.namespace(state, name);
-  if (namespace === undefined) throw corruptThread(state.items.threadId, "a namespace is missing");
+  if (namespace === undefined) throw corruptThreadError(state.items.threadId, "a namespace is missing");
   if (snapshot.parent === undefined) return;
   const parent = store.find(namespace, snapshot.parent);
   if (parent === undefined) return;

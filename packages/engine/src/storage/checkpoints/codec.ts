@@ -2,7 +2,7 @@ import { JsonPlusSerializer } from "@langchain/langgraph-checkpoint";
 import type { CheckpointStore } from "./checkpoint-store.ts";
 import { Decoder, type DecodeSource } from "./decode.ts";
 import { ItemWriter, type WriterOptions } from "./item-writer.ts";
-import { corruptThread, readItems, type ThreadItems } from "./items.ts";
+import { corruptThreadError, readItems, type ThreadItems } from "./items.ts";
 import type { CheckpointRows } from "./rows.ts";
 import type { Ranges } from "./snapshot.ts";
 
@@ -61,7 +61,7 @@ export class Reader implements DecodeSource {
   }
 
   items(ranges: Ranges): Map<number, unknown> {
-    if (this.#thread === undefined) throw corruptThread(this.#threadId, "it has no messages");
+    if (this.#thread === undefined) throw corruptThreadError(this.#threadId, "it has no messages");
     readItems(this.#rows, this.#thread, ranges, this.decoder, this.#items);
     return this.#items;
   }

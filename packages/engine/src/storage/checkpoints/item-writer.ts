@@ -13,7 +13,7 @@ import {
   type Serialised,
   serialiseMessage,
 } from "./encode.ts";
-import { eachStored, nameItems, rowItems, type ItemReference, type ThreadItems } from "./items.ts";
+import { forEachStoredItem, storeMessageIds, maxItemsPerRow, type ItemReference, type ThreadItems } from "./items.ts";
 import { messageFields, messageKind } from "./messages.ts";
 import type { CheckpointRows } from "./rows.ts";
 import { append, expand, type Ranges, type StoredList } from "./snapshot.ts";
@@ -47,7 +47,7 @@ export class ItemWriter implements MessageWriter {
   readonly #options: WriterOptions;
   readonly #ancestors: object[] = [];
   #checks = deepChecks;
-  readonly #named = new Map<number, string>();
+  readonly #newIds = new Map<number, string>();
   #first = 0;
   #pending: (string | Buffer)[] = [];
 
@@ -83,8 +83,8 @@ export class ItemWriter implements MessageWriter {
   }
 
   /** Whether the list begins with all that was there before, and nothing of that was stored anew since. */
-  goesOn(elements: readonly unknown[], { live, moves }: StoredList): boolean {
-    return moves === this.#thread.moves && live !== undefined && beginsWith(elements, live);
+  goesOn(elements: readonly unknown[], { live, rewrites }: StoredList): boolean {
+    return rewrites === this.#thread.rewrites && live !== undefined && beginsWith(elements, live);
   }
 
   #added(elements: readonly unknown[], ranges: Ranges): Ranges {
@@ -124,13 +124,13 @@ export class ItemWriter implements MessageWriter {
 
   /** Writes the rows of new items, and the ids that stored ones got since. */
   flush(): void {
-    if (this.#named.size > 0) nameItems(this.#rows, this.#thread, this.#named);
-    this.#named.clear();
+    if (this.#newIds.size > 0) storeMessageIds(this.#rows, this.#thread, this.#newIds);
+    this.#newIds.clear();
     if (this.#pending.length === 0) return;
     for (let from = 0; from < this.#pending.length;) {
       let data = this.#pending[from] ?? "";
       let count = 1;
-      while (typeof data === "string" && count < rowItems && data.length < rowSize) {
+      while (typeof data === "string" && count < maxItemsPerRow && data.length < rowSize) {
         const next = this.#pending[from + count];
         if (typeof next !== "string") break;
         data += `\n${next}`;
@@ -209,7 +209,7 @@ export class ItemWriter implements MessageWriter {
     if (reference.id === undefined && typeof serialised.data === "string") {
       // A reducer gave the message its id after the task's write was stored: the item gets it too, so that the write,
       // should it be applied again, gives the same message.
-      this.#named.set(reference.sequence, serialised.data);
+      this.#newIds.set(reference.sequence, serialised.data);
       this.#thread.remember(object, { ...reference, fingerprint: serialised.fingerprint });
       return reference.sequence;
     }
@@ -248,7 +248,7 @@ export class ItemWriter implements MessageWriter {
 
   #stored(ranges: Ranges): Map<number, string | Buffer> {
     const stored = new Map<number, string | Buffer>();
-    eachStored(this.#rows, this.#thread, ranges, (sequence, data) => stored.set(sequence, data));
+    forEachStoredItem(this.#rows, this.#thread, ranges, (sequence, data) => stored.set(sequence, data));
     return stored;
   }
 

@@ -6,7 +6,7 @@ import type { CheckpointRows, Data, ItemRow } from "./rows.ts";
 import { append, expand, type Ranges } from "./snapshot.ts";
 
 /** Items per row at most: a reader of one item parses no more than these. */
-export const rowItems = 64;
+export const maxItemsPerRow = 64;
 
 /**
  * What is known of an object that is stored: where, and its fingerprint, which is unknown after it was read. `origin`
@@ -27,7 +27,7 @@ export class ThreadItems {
   readonly threadId: string;
   readonly references = new WeakMap<object, ItemReference>();
   /** How often an object that was stored has been stored anew, since it had changed. */
-  moves = 0;
+  rewrites = 0;
 
   constructor(key: number, threadId: string) {
     this.key = key;
@@ -39,7 +39,7 @@ export class ThreadItems {
     const { sequence, origin, fingerprint: print, size } = stored;
     const message = isBaseMessage(object) ? object : undefined;
     const before = this.references.get(object);
-    if (before !== undefined && before.sequence !== sequence) this.moves += 1;
+    if (before !== undefined && before.sequence !== sequence) this.rewrites += 1;
     this.references.set(object, {
       sequence,
       origin,
@@ -52,12 +52,12 @@ export class ThreadItems {
 }
 
 /** Throws `storage_corrupt`, naming the thread, unless `data` is what was written. */
-export function verify(data: string | Buffer, crc: number | null, threadId: string, what: string): void {
-  if (crc32(data) !== crc) throw corruptThread(threadId, `a checksum of its ${what} does not match`);
+export function verifyChecksum(data: string | Buffer, crc: number | null, threadId: string, what: string): void {
+  if (crc32(data) !== crc) throw corruptThreadError(threadId, `a checksum of its ${what} does not match`);
 }
 
 /** The error for damaged rows of a thread. */
-export function corruptThread(threadId: string, what: string): AppError {
+export function corruptThreadError(threadId: string, what: string): AppError {
   return new AppError("storage_corrupt", `The stored state of thread ${threadId} is damaged: ${what}.`, {
     suggestion: "Restore the database from a backup, or delete the thread.",
   });
@@ -68,7 +68,7 @@ function rowTexts(row: ItemRow): (string | Buffer)[] {
 }
 
 /** Calls `visit` with the stored form of each item of `ranges`; missing ones are left out. */
-export function eachStored(
+export function forEachStoredItem(
   rows: CheckpointRows,
   thread: ThreadItems,
   ranges: Ranges,
@@ -80,7 +80,7 @@ export function eachStored(
     const end = start + (ranges[index + 1] ?? 0) - 1;
     for (const row of rows.listItems(thread, start, end)) {
       if (row.first + row.count <= start) continue;
-      verify(row.data, row.crc, thread.threadId, "messages");
+      verifyChecksum(row.data, row.crc, thread.threadId, "messages");
       const texts = rowTexts(row);
       for (
         let sequence = Math.max(start, row.first);
@@ -95,13 +95,13 @@ export function eachStored(
 }
 
 /** Writes items again that got an id, and nothing else, since they were stored. */
-export function nameItems(rows: CheckpointRows, thread: ThreadItems, named: ReadonlyMap<number, string>): void {
+export function storeMessageIds(rows: CheckpointRows, thread: ThreadItems, named: ReadonlyMap<number, string>): void {
   const changed = new Map<number, { row: ItemRow; texts: Data[] }>();
   let current: { row: ItemRow; texts: Data[] } | undefined;
   for (const [sequence, text] of named) {
     if (current === undefined || sequence < current.row.first || sequence >= current.row.first + current.row.count) {
       const row = rows.listItems(thread, sequence, sequence).at(-1);
-      if (row === undefined) throw corruptThread(thread.threadId, `item ${sequence} is missing`);
+      if (row === undefined) throw corruptThreadError(thread.threadId, `item ${sequence} is missing`);
       current = changed.get(row.first) ?? { row, texts: rowTexts(row) };
       changed.set(row.first, current);
     }
@@ -125,7 +125,7 @@ export function readItems(
   for (const sequence of expand(ranges)) if (!into.has(sequence)) append(missing, sequence);
   if (missing.length === 0) return;
   const found: [number, string | Buffer][] = [];
-  eachStored(rows, thread, missing, (sequence, data) => found.push([sequence, data]));
+  forEachStoredItem(rows, thread, missing, (sequence, data) => found.push([sequence, data]));
   for (const [sequence, data] of found) {
     const object = decoder.decode(data);
     into.set(sequence, object);
@@ -134,6 +134,6 @@ export function readItems(
     }
   }
   for (const sequence of expand(missing)) {
-    if (!into.has(sequence)) throw corruptThread(thread.threadId, `item ${sequence} is missing`);
+    if (!into.has(sequence)) throw corruptThreadError(thread.threadId, `item ${sequence} is missing`);
   }
 }

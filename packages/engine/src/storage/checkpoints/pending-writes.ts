@@ -12,7 +12,7 @@ import type { WriteRow } from "./rows.ts";
 import type { WrittenPart } from "./snapshot.ts";
 import { unframe } from "./decode.ts";
 import { ItemWriter } from "./item-writer.ts";
-import { corruptThread, verify } from "./items.ts";
+import { corruptThreadError, verifyChecksum } from "./items.ts";
 import type { Reader } from "./codec.ts";
 
 function storedIndexes(row: WriteRow): number[] {
@@ -68,10 +68,10 @@ export function readWrites(
   if (rows.length === 0) return [];
   const found = new Map<string, { key: ReturnType<typeof writesSortKey>; write: CheckpointPendingWrite }>();
   for (const row of rows) {
-    verify(row.data, row.crc, threadId, "writes");
+    verifyChecksum(row.data, row.crc, threadId, "writes");
     const { task } = row;
     const entries = reader.decoder.decode(row.data);
-    if (!Array.isArray(entries)) throw corruptThread(threadId, "a write is not a list");
+    if (!Array.isArray(entries)) throw corruptThreadError(threadId, "a write is not a list");
     for (const [index, channel, value] of entries) {
       const at = Number(index);
       found.set(`${task} ${at}`, { key: writesSortKey(row.path, task, at), write: [task, String(channel), value] });

@@ -4,7 +4,7 @@ export type Version = number | string;
 /**
  * How a channel's value is stored: as JSON in the row, as a row of its own, or (lists) as sequences of items. `live`
  * holds the objects of a list while they are in memory; callers get copies of that array. `weight` is about how many
- * characters those objects take. `moves`: what the thread had counted when each of them was where `ranges` says.
+ * characters those objects take. `rewrites`: what the thread had counted when each of them was where `ranges` says.
  */
 export type Stored = { kind: "text"; text: string } | { kind: "blob"; key: number; data: string | Buffer } | StoredList;
 
@@ -14,7 +14,7 @@ export interface StoredList {
   ranges: Ranges;
   live: readonly unknown[] | undefined;
   weight: number;
-  moves?: number;
+  rewrites?: number;
 }
 
 /** What one checkpoint says. `metadata` is JSON. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rowItems } from "../../checkpoints/items.ts";
+import { maxItemsPerRow } from "../../checkpoints/items.ts";
 import type { ItemRow, KnownThread } from "../../checkpoints/rows.ts";
 import { readRows } from "../../rows.ts";
 import type { PostgresDatabase } from "../database/database.ts";
@@ -57,7 +57,7 @@ export class LoadedItems {
   async #load(thread: number, wanted: readonly (readonly [first: number, last: number])[]): Promise<void> {
     const sql = `SELECT DISTINCT first, count, text, bytes, crc
       FROM unnest($2::int[], $3::int[]) AS wanted (low, high)
-      JOIN checkpoint_items ON thread = $1 AND first BETWEEN low - ${rowItems - 1} AND high AND first + count > low`;
+      JOIN checkpoint_items ON thread = $1 AND first BETWEEN low - ${maxItemsPerRow - 1} AND high AND first + count > low`;
     const values = [thread, wanted.map(([first]) => first), wanted.map(([, last]) => last)];
     const { rows, asked } = this.#of(thread);
     const found = readRows(StoredItems, "checkpoint_items", await this.#database.read(sql, values));

@@ -10,7 +10,7 @@ import type {
   WriteRow,
 } from "../../checkpoints/rows.ts";
 import { packId, unpackId } from "../../rows.ts";
-import { rowItems } from "../../checkpoints/items.ts";
+import { maxItemsPerRow } from "../../checkpoints/items.ts";
 import type { Database } from "../database/database.ts";
 
 interface Key {
@@ -232,7 +232,7 @@ export class SqliteCheckpointRows implements CheckpointRows {
         `SELECT first, count, data, crc FROM checkpoint_items
          WHERE thread = ? AND first BETWEEN ? AND ? ORDER BY first`,
       )
-      .all(key, first - rowItems + 1, last);
+      .all(key, first - maxItemsPerRow + 1, last);
   }
 
   insertItems({ key }: KnownThread, { first, count, data, crc }: ItemRow): void {
