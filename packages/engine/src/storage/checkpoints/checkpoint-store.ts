@@ -5,7 +5,7 @@ import type { CheckpointRows, Data, ListedCheckpoint } from "./rows.ts";
 import { asBase, readRow, rowText, type Body, type Snapshot } from "./snapshot.ts";
 
 /** Where a snapshot goes, beside what it says. */
-export interface Place {
+export interface CheckpointIds {
   id: string;
   parent: string | undefined;
   run: string | undefined;
@@ -31,7 +31,7 @@ export class CheckpointStore {
   }
 
   /** The thread's state for writing: made when it is new, forgotten when the transaction is taken back. */
-  openThread(threadId: string): ThreadState {
+  ensureThread(threadId: string): ThreadState {
     this.rows.onRollback(() => this.cache.delete(threadId));
     const known = this.thread(threadId);
     if (known !== undefined) return known;
@@ -45,7 +45,7 @@ export class CheckpointStore {
     return found && this.#addNamespace(state, name, { key: found.key, newestId: found.newest_id });
   }
 
-  openNamespace(state: ThreadState, name: string): NamespaceState {
+  ensureNamespace(state: ThreadState, name: string): NamespaceState {
     const known = this.namespace(state, name);
     if (known !== undefined) return known;
     const key = this.rows.insertNamespace(state.items.key, name);
@@ -59,7 +59,7 @@ export class CheckpointStore {
   }
 
   /** The key of a run, made when it is new. */
-  openRun(state: ThreadState, runId: string): number {
+  ensureRun(state: ThreadState, runId: string): number {
     const known = state.runs.get(runId);
     if (known !== undefined) return known;
     // Nearly every run is new: it is not looked for before it is written.
@@ -73,7 +73,8 @@ export class CheckpointStore {
   /** The newest checkpoint: that with the greatest id, or the one written last where the clock was set back. */
   latest(state: ThreadState, namespace: NamespaceState): number | undefined {
     const { last, newestId } = namespace;
-    if (this.rows.isAlone && last !== undefined && last.id === newestId && state.newestBy === "id") return last.key;
+    if (this.rows.isOnlyWriter && last !== undefined && last.id === newestId && state.newestBy === "id")
+      return last.key;
     return this.rows.latestCheckpoint(namespace.key, state.newestBy);
   }
 
@@ -83,7 +84,7 @@ export class CheckpointStore {
   }
 
   /** The key of a checkpoint, or of a new row without data: LangGraph may send a task's writes before the checkpoint itself. */
-  openKey(namespace: NamespaceState, id: string): number {
+  ensureCheckpoint(namespace: NamespaceState, id: string): number {
     if (namespace.last?.id === id) return namespace.last.key;
     const known = this.rows.findCheckpoint(namespace.key, id)?.key;
     const key = known ?? this.#insertCheckpoint(namespace, id);
@@ -113,7 +114,7 @@ export class CheckpointStore {
       run: row.run_id,
       base,
       size: row.data.length,
-      spent: 0,
+      diffSize: 0,
       ...readRow(row.data, base, (blob) => this.#blob(state, blob)),
     };
   }
@@ -122,39 +123,40 @@ export class CheckpointStore {
   write(
     state: ThreadState,
     namespace: NamespaceState,
-    place: Place,
+    place: CheckpointIds,
     body: Body,
     parent: Snapshot | undefined,
   ): Snapshot {
-    if (place.parent !== undefined && place.id < place.parent) this.#noteClock(state);
-    if (parent !== undefined) this.rows.expectAbove?.(parent.key);
+    if (place.parent !== undefined && place.id < place.parent) this.#markClockSetBack(state);
+    if (parent !== undefined) this.rows.reserveKeysAbove?.(parent.key);
     const added = this.#insertCheckpoint(namespace, place.id);
-    const key = added ?? this.openKey(namespace, place.id);
-    if (added === undefined && this.find(namespace, place.id) !== undefined) this.detach(state, new Set([key]));
+    const key = added ?? this.ensureCheckpoint(namespace, place.id);
+    if (added === undefined && this.find(namespace, place.id) !== undefined)
+      this.completeDiffsFrom(state, new Set([key]));
     let base = parent?.base ?? (parent === undefined ? undefined : asBase(parent));
     let text = base === undefined || base.key === key ? undefined : rowText(body, base);
-    if (base === undefined || text === undefined || outgrown(base, text.length)) {
+    if (base === undefined || text === undefined || needsCompleteRow(base, text.length)) {
       base = undefined;
       text = rowText(body, undefined) ?? "";
-    } else base.spent += text.length;
-    const run = place.run === undefined ? undefined : this.openRun(state, place.run);
+    } else base.diffSize += text.length;
+    const run = place.run === undefined ? undefined : this.ensureRun(state, place.run);
     this.rows.writeCheckpoint(key, { parent: place.parent, run, base: base?.key, data: text, crc: crc32(text) });
     const tasks = added === undefined ? undefined : new Map();
-    return { ...place, ...body, key, base, size: text.length, spent: 0, tasks };
+    return { ...place, ...body, key, base, size: text.length, diffSize: 0, tasks };
   }
 
   /**
    * LangGraph makes ids of the time. Where one is smaller than its parent's, the machine's clock was set back, and by
    * their ids the new states would be older than those before: readers of the session would miss them.
    */
-  #noteClock(state: ThreadState): void {
+  #markClockSetBack(state: ThreadState): void {
     if (state.newestBy === "key") return;
     state.newestBy = "key";
-    this.rows.noteClock(state.items.key);
+    this.rows.markClockSetBack(state.items.key);
   }
 
   /** Makes the checkpoints complete that are written as differences from one of `bases`, which are about to change. */
-  detach(state: ThreadState, bases: ReadonlySet<number>): void {
+  completeDiffsFrom(state: ThreadState, bases: ReadonlySet<number>): void {
     for (const { key, base } of this.list(state)) {
       if (base === null || !bases.has(base) || bases.has(key)) continue;
       const text = rowText(this.load(state, key), undefined) ?? "";
@@ -182,6 +184,6 @@ export class CheckpointStore {
 }
 
 /** Whether a new complete row is due: the differences have become long, or many. */
-function outgrown(base: Snapshot, length: number): boolean {
-  return length > base.size / 2 + 512 || base.spent + length > 2 * base.size + 4096;
+function needsCompleteRow(base: Snapshot, length: number): boolean {
+  return length > base.size / 2 + 512 || base.diffSize + length > 2 * base.size + 4096;
 }

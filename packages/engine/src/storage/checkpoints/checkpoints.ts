@@ -8,7 +8,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { isBaseMessage } from "../../message-kinds.ts";
 import type { NamespaceState, ThreadState } from "./cache.ts";
-import type { CheckpointStore, Place } from "./checkpoint-store.ts";
+import type { CheckpointStore, CheckpointIds } from "./checkpoint-store.ts";
 import { ItemWriter } from "./item-writer.ts";
 import { corruptThreadError } from "./items.ts";
 import { readWrites } from "./pending-writes.ts";
@@ -72,13 +72,13 @@ function wasStored(
 /** Writes one checkpoint in the caller's transaction. Only channels with a new version cost bytes. */
 export function storeCheckpoint(
   at: At,
-  place: Place,
+  place: CheckpointIds,
   checkpoint: Checkpoint,
   metadata: CheckpointMetadata,
   newVersions: ChannelVersions,
 ): void {
   const { store, state, name } = at;
-  const namespace = store.openNamespace(state, name);
+  const namespace = store.ensureNamespace(state, name);
   const parent = parentOf(store, state, namespace, place.parent);
   const writer = new ItemWriter(store.rows, state.items, { inline: "none", verify: true });
   const values = new Map<string, Stored>();
@@ -184,7 +184,7 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
     versions_seen: Object.fromEntries(Array.from(snapshot.seen, ([node, seen]) => [node, Object.fromEntries(seen)])),
   };
   if (snapshot.version < 4) addPendingSends(at, snapshot, checkpoint, reader);
-  const hasNoWrites = store.rows.isAlone && snapshot.tasks?.size === 0;
+  const hasNoWrites = store.rows.isOnlyWriter && snapshot.tasks?.size === 0;
   return {
     config: { configurable: { ...place, checkpoint_id: snapshot.id } },
     checkpoint,

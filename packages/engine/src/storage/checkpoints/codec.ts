@@ -27,7 +27,7 @@ export function createCodec(store: CheckpointStore): Codec {
   const { rows } = store;
   return {
     encode(threadId, value, inline = "chunks") {
-      const state = store.openThread(threadId);
+      const state = store.ensureThread(threadId);
       const writer = new ItemWriter(rows, state.items, { inline, verify: false });
       const data = writer.encode(value);
       writer.flush();

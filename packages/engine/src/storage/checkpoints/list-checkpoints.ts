@@ -67,7 +67,7 @@ export async function* listCheckpoints(
 /** Removes checkpoints by key, with their writes, and values nothing refers to any more. In the caller's transaction. */
 function removeCheckpoints(store: CheckpointStore, state: ThreadState, doomed: ReadonlySet<number>): void {
   if (doomed.size === 0) return;
-  store.detach(state, doomed);
+  store.completeDiffsFrom(state, doomed);
   for (const key of doomed) store.rows.deleteCheckpoint(key);
   removeBlobs(store, state);
 }

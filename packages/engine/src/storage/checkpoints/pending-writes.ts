@@ -48,7 +48,7 @@ export function storeWrites(
   const writer = new ItemWriter(rows, state.items, { inline: "none", verify: true });
   const data = writer.encodeWrites([...entries.values()]);
   writer.flush();
-  const run = task.run === undefined ? undefined : store.openRun(state, task.run);
+  const run = task.run === undefined ? undefined : store.ensureRun(state, task.run);
   rows.insertWrite(checkpoint, run, { task: task.id, part, path: task.path, data, crc: crc32(data) });
   const kept = before.filter((old) => !replaced.includes(old));
   known?.set(task.id, [...kept, { part, indexes: [...entries.keys()] }]);

@@ -63,7 +63,7 @@ export interface ItemRow {
  */
 export interface CheckpointRows {
   /** Whether only this process writes rows, so that what memory knows of them is not looked up again. */
-  readonly isAlone: boolean;
+  readonly isOnlyWriter: boolean;
   /** The result of synchronous work that reads; failures of the database are `AppError`s. */
   read<Result>(work: () => Result): Result | Promise<Result>;
   /** Calls `undo` when the transaction that is open now is taken back: for what memory remembers of written rows. */
@@ -72,7 +72,7 @@ export interface CheckpointRows {
   findThread(threadId: string): { key: number; clock_went_back: number } | undefined;
   insertThread(threadId: string): number;
   /** Notes that ids say nothing about which of the thread's states is newer. */
-  noteClock(thread: number): void;
+  markClockSetBack(thread: number): void;
   /** Removes a thread with everything of it. */
   deleteThread(threadId: string): void;
   /** `newest_id`: no checkpoint of it has a greater id; absent where that is not known. */
@@ -88,7 +88,7 @@ export interface CheckpointRows {
   /** A checkpoint by its id; `is_written` is 0 while only writes at it are known. */
   findCheckpoint(namespace: number, id: string): { key: number; is_written: number } | undefined;
   /** Keys that are given from now on are greater than one of another server; nothing where there can be no other server. */
-  expectAbove?(key: number): void;
+  reserveKeysAbove?(key: number): void;
   /** The key of a new checkpoint without data; `undefined` where there is one with this id. `isNewest`: there is none. */
   insertCheckpoint(namespace: number, id: string, isNewest: boolean): number | undefined;
   writeCheckpoint(key: number, row: NewCheckpoint): void;

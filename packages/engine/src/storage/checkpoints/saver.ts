@@ -81,7 +81,7 @@ export function toPut(
   return {
     place: { threadId, name, id: parent, run },
     work: () => {
-      const state = store.openThread(threadId);
+      const state = store.ensureThread(threadId);
       const place = { id: checkpoint.id, parent, run };
       storeCheckpoint({ store, state, name }, place, checkpoint, metadata, newVersions);
     },
@@ -102,9 +102,9 @@ export function toPutWrites(
   return {
     place: { threadId, name, id, run },
     work: () => {
-      const state = store.openThread(threadId);
-      const namespace = store.openNamespace(state, name);
-      const checkpoint = store.openKey(namespace, id);
+      const state = store.ensureThread(threadId);
+      const namespace = store.ensureNamespace(state, name);
+      const checkpoint = store.ensureCheckpoint(namespace, id);
       storeWrites(store, { state, namespace, checkpoint }, { ...task, run }, writes);
     },
   };

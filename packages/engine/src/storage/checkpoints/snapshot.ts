@@ -46,7 +46,7 @@ export interface Snapshot extends Body {
   /** Characters of the row. */
   size: number;
   /** On a base: characters of the rows that refer to it. */
-  spent: number;
+  diffSize: number;
   /** What tasks have written at it, by task, where all of it is known. */
   tasks?: Map<string, WrittenPart[]> | undefined;
 }

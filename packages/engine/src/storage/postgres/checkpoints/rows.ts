@@ -27,7 +27,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
     this.#cluster = cluster;
   }
 
-  get isAlone(): boolean {
+  get isOnlyWriter(): boolean {
     return this.#cluster.serverCount === 1;
   }
 
@@ -61,9 +61,9 @@ export class PostgresCheckpointRows implements CheckpointRows {
     if (next !== undefined && !this.knowsItems(thread)) this.#recent.beginAt(thread, next);
   }
 
-  /** See `Works.expectAbove`. */
-  expectAbove(key: number): void {
-    this.#works.expectAbove(key);
+  /** See `Works.reserveKeysAbove`. */
+  reserveKeysAbove(key: number): void {
+    this.#works.reserveKeysAbove(key);
   }
 
   get #current(): Work {
@@ -101,7 +101,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
     return key;
   }
 
-  noteClock(thread: number): void {
+  markClockSetBack(thread: number): void {
     this.batch.clocks.push(thread);
   }
 

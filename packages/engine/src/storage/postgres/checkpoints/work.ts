@@ -57,7 +57,7 @@ export class WorkRunner {
    * The next key is greater than one that was given before, by whichever server: each takes keys in blocks, and where clocks
    * differ, the keys of a thread's states say which is newer.
    */
-  expectAbove(key: number): void {
+  reserveKeysAbove(key: number): void {
     if (this.#keys.next <= key) this.#keys = { next: 0, end: 0 };
   }
 

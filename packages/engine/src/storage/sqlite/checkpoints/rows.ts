@@ -33,7 +33,7 @@ const writtenBefore = `checkpoint_rows.key < (SELECT other.key FROM checkpoint_r
 /** The rows of the checkpointer in SQLite. */
 export class SqliteCheckpointRows implements CheckpointRows {
   /** A look costs microseconds, and sees what commands beside the server have written. */
-  readonly isAlone = false;
+  readonly isOnlyWriter = false;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -60,7 +60,7 @@ export class SqliteCheckpointRows implements CheckpointRows {
     return this.#insert("INSERT INTO checkpoint_threads (thread_id) VALUES (?)", threadId);
   }
 
-  noteClock(thread: number): void {
+  markClockSetBack(thread: number): void {
     this.#database.prepare("UPDATE checkpoint_threads SET clock_went_back = 1 WHERE key = ?").run(thread);
   }
 
