@@ -7,8 +7,8 @@ import {
   concat,
   expand,
   type Ranges,
-  readRow,
-  rowText,
+  fromRowText,
+  toRowText,
   slice,
   type Stored,
 } from "@millrace/engine/storage/checkpoints/snapshot";
@@ -69,9 +69,9 @@ test("a checkpoint is read from its row, stored whole or as a difference from an
   fc.assert(
     fc.property(body, body, (base, other) => {
       const blob = (key: number): string => `blob ${key}`;
-      expect(sorted(readRow(rowText(other, undefined) ?? "", undefined, blob))).toEqual(sorted(other));
-      const difference = rowText(other, base);
-      if (difference !== undefined) expect(sorted(readRow(difference, base, blob))).toEqual(sorted(other));
+      expect(sorted(fromRowText(toRowText(other, undefined) ?? "", undefined, blob))).toEqual(sorted(other));
+      const difference = toRowText(other, base);
+      if (difference !== undefined) expect(sorted(fromRowText(difference, base, blob))).toEqual(sorted(other));
     }),
     { numRuns: 1000 },
   );

@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { ThreadCache, type CacheLimits, type NamespaceState, type ThreadState } from "./cache.ts";
 import { corruptThreadError, ThreadItems, verifyChecksum } from "./items.ts";
 import type { CheckpointRows, Data, ListedCheckpoint } from "./rows.ts";
-import { asBase, readRow, rowText, type Body, type Snapshot } from "./snapshot.ts";
+import { asBase, fromRowText, toRowText, type CheckpointBody, type Snapshot } from "./snapshot.ts";
 
 /** Where a snapshot goes, beside what it says. */
 export interface CheckpointIds {
@@ -115,7 +115,7 @@ export class CheckpointStore {
       base,
       size: row.data.length,
       diffSize: 0,
-      ...readRow(row.data, base, (blob) => this.#blob(state, blob)),
+      ...fromRowText(row.data, base, (blob) => this.#blob(state, blob)),
     };
   }
 
@@ -124,7 +124,7 @@ export class CheckpointStore {
     state: ThreadState,
     namespace: NamespaceState,
     place: CheckpointIds,
-    body: Body,
+    body: CheckpointBody,
     parent: Snapshot | undefined,
   ): Snapshot {
     if (place.parent !== undefined && place.id < place.parent) this.#markClockSetBack(state);
@@ -134,10 +134,10 @@ export class CheckpointStore {
     if (added === undefined && this.find(namespace, place.id) !== undefined)
       this.completeDiffsFrom(state, new Set([key]));
     let base = parent?.base ?? (parent === undefined ? undefined : asBase(parent));
-    let text = base === undefined || base.key === key ? undefined : rowText(body, base);
+    let text = base === undefined || base.key === key ? undefined : toRowText(body, base);
     if (base === undefined || text === undefined || needsCompleteRow(base, text.length)) {
       base = undefined;
-      text = rowText(body, undefined) ?? "";
+      text = toRowText(body, undefined) ?? "";
     } else base.diffSize += text.length;
     const run = place.run === undefined ? undefined : this.ensureRun(state, place.run);
     this.rows.writeCheckpoint(key, { parent: place.parent, run, base: base?.key, data: text, crc: crc32(text) });
@@ -159,7 +159,7 @@ export class CheckpointStore {
   completeDiffsFrom(state: ThreadState, bases: ReadonlySet<number>): void {
     for (const { key, base } of this.list(state)) {
       if (base === null || !bases.has(base) || bases.has(key)) continue;
-      const text = rowText(this.load(state, key), undefined) ?? "";
+      const text = toRowText(this.load(state, key), undefined) ?? "";
       this.rows.completeCheckpoint(key, { data: text, crc: crc32(text) });
     }
     for (const namespace of state.namespaces.values()) namespace.last = undefined;

@@ -12,11 +12,11 @@ import type { CheckpointStore, CheckpointIds } from "./checkpoint-store.ts";
 import { ItemWriter } from "./item-writer.ts";
 import { corruptThreadError } from "./items.ts";
 import { readWrites } from "./pending-writes.ts";
-import { type Body, expand, type Snapshot, type Stored, type Version } from "./snapshot.ts";
+import { type CheckpointBody, expand, type Snapshot, type StoredValue, type Version } from "./snapshot.ts";
 import type { Reader } from "./codec.ts";
 
 /** A namespace of a thread, which may have no rows yet. */
-interface At {
+interface NamespaceLocation {
   store: CheckpointStore;
   state: ThreadState;
   name: string;
@@ -30,12 +30,12 @@ function storeValue(
   state: ThreadState,
   writer: ItemWriter,
   value: unknown,
-  old: Stored | undefined,
-): Stored {
+  old: StoredValue | undefined,
+): StoredValue {
   if (Array.isArray(value) && value.length > 0 && !value.includes(undefined)) {
     const previous = old?.kind === "list" ? old : undefined;
     // Steps write long lists to which they have added nothing.
-    if (previous?.live?.length === value.length && writer.goesOn(value, previous)) return previous;
+    if (previous?.live?.length === value.length && writer.isContinuation(value, previous)) return previous;
     const isList =
       previous !== undefined ||
       value.some((element) => typeof element === "object" && element !== null && isBaseMessage(element));
@@ -71,7 +71,7 @@ function wasStored(
 
 /** Writes one checkpoint in the caller's transaction. Only channels with a new version cost bytes. */
 export function storeCheckpoint(
-  at: At,
+  at: NamespaceLocation,
   place: CheckpointIds,
   checkpoint: Checkpoint,
   metadata: CheckpointMetadata,
@@ -81,7 +81,7 @@ export function storeCheckpoint(
   const namespace = store.ensureNamespace(state, name);
   const parent = parentOf(store, state, namespace, place.parent);
   const writer = new ItemWriter(store.rows, state.items, { inline: "none", verify: true });
-  const values = new Map<string, Stored>();
+  const values = new Map<string, StoredValue>();
   for (const [channel, value] of Object.entries(checkpoint.channel_values ?? {})) {
     const version = checkpoint.channel_versions[channel];
     const old = parent?.values.get(channel);
@@ -101,7 +101,7 @@ export function storeCheckpoint(
   const encoded = writer.encode(described);
   const time = Date.parse(checkpoint.ts);
   const seen = Object.entries(checkpoint.versions_seen ?? {});
-  const body: Body = {
+  const body: CheckpointBody = {
     version: checkpoint.v,
     time: Number.isFinite(time) && new Date(time).toISOString() === checkpoint.ts ? time : checkpoint.ts,
     // It is JSON in LangGraph's contract; bytes in it, which have no place in the row, become what JSON makes of them.
@@ -128,7 +128,7 @@ function parentOf(
 }
 
 /** The checkpoint asked for, from memory when it is the last one and still the last one on disk. */
-export function findSnapshot({ store, state, name }: At, id: string | undefined): Snapshot | undefined {
+export function findSnapshot({ store, state, name }: NamespaceLocation, id: string | undefined): Snapshot | undefined {
   const namespace = store.namespace(state, name);
   if (namespace === undefined) return undefined;
   const latest = store.latest(state, namespace);
@@ -145,7 +145,7 @@ export function findSnapshot({ store, state, name }: At, id: string | undefined)
   return snapshot;
 }
 
-function valueOf(state: ThreadState, stored: Stored, reader: Reader, keep: boolean): unknown {
+function valueOf(state: ThreadState, stored: StoredValue, reader: Reader, keep: boolean): unknown {
   if (stored.kind === "text") return reader.decoder.decode(stored.text);
   if (stored.kind === "blob") return reader.decoder.decode(stored.data);
   if (stored.live !== undefined) return [...stored.live];
@@ -162,14 +162,19 @@ function valueOf(state: ThreadState, stored: Stored, reader: Reader, keep: boole
 }
 
 /** A checkpoint's metadata, with the run that wrote it. */
-export function metadataOf(snapshot: Snapshot, reader: Reader): CheckpointMetadata {
+export function toMetadata(snapshot: Snapshot, reader: Reader): CheckpointMetadata {
   const decoded = reader.decoder.decode(snapshot.metadata);
   const metadata = decoded as CheckpointMetadata; // `put` wrote it from one, under a checksum
   return snapshot.run === undefined ? metadata : Object.assign(metadata, { run_id: snapshot.run });
 }
 
 /** What LangGraph wants of a checkpoint. `keep` holds on to the objects of its lists for the next reader. */
-export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolean): CheckpointTuple {
+export function toCheckpointTuple(
+  at: NamespaceLocation,
+  snapshot: Snapshot,
+  reader: Reader,
+  keep: boolean,
+): CheckpointTuple {
   const { store, state, name } = at;
   const { threadId } = state.items;
   const place = { thread_id: threadId, checkpoint_ns: name };
@@ -188,7 +193,7 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
   return {
     config: { configurable: { ...place, checkpoint_id: snapshot.id } },
     checkpoint,
-    metadata: metadataOf(snapshot, reader),
+    metadata: toMetadata(snapshot, reader),
     ...(snapshot.parent !== undefined && {
       parentConfig: { configurable: { ...place, checkpoint_id: snapshot.parent } },
     }),
@@ -197,7 +202,12 @@ export function tupleOf(at: At, snapshot: Snapshot, reader: Reader, keep: boolea
 }
 
 /** Checkpoints before format 4 kept the sends of a step with the writes of their parent. */
-function addPendingSends({ store, state, name }: At, snapshot: Snapshot, checkpoint: Checkpoint, reader: Reader): void {
+function addPendingSends(
+  { store, state, name }: NamespaceLocation,
+  snapshot: Snapshot,
+  checkpoint: Checkpoint,
+  reader: Reader,
+): void {
   const namespace = store.namespace(state, name);
   if (namespace === undefined) throw corruptThreadError(state.items.threadId, "a namespace is missing");
   if (snapshot.parent === undefined) return;

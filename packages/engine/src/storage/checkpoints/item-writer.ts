@@ -75,7 +75,7 @@ export class ItemWriter implements MessageWriter {
    * (or the same value in `live`) and no new bytes when it only looks the same.
    */
   list(elements: readonly unknown[], previous?: StoredList): Ranges {
-    if (previous !== undefined && this.goesOn(elements, previous)) {
+    if (previous !== undefined && this.isContinuation(elements, previous)) {
       this.weight += previous.weight;
       return this.#added(elements.slice(previous.live?.length), [...previous.ranges]);
     }
@@ -83,7 +83,7 @@ export class ItemWriter implements MessageWriter {
   }
 
   /** Whether the list begins with all that was there before, and nothing of that was stored anew since. */
-  goesOn(elements: readonly unknown[], { live, rewrites }: StoredList): boolean {
+  isContinuation(elements: readonly unknown[], { live, rewrites }: StoredList): boolean {
     return rewrites === this.#thread.rewrites && live !== undefined && beginsWith(elements, live);
   }
 

@@ -3,7 +3,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { CheckpointListOptions, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { AppError } from "../../errors/errors.ts";
 import type { CheckpointStore } from "./checkpoint-store.ts";
-import { metadataOf, tupleOf } from "./checkpoints.ts";
+import { toMetadata, toCheckpointTuple } from "./checkpoints.ts";
 import { Reader } from "./codec.ts";
 import type { ThreadState } from "./cache.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -57,8 +57,8 @@ export async function* listCheckpoints(
     const current = reader;
     const tuple = await current.build(() => {
       const snapshot = store.load(state, row.key);
-      if (!matches(metadataOf(snapshot, current), filter)) return undefined;
-      return tupleOf({ store, state, name: row.ns }, snapshot, current, false);
+      if (!matches(toMetadata(snapshot, current), filter)) return undefined;
+      return toCheckpointTuple({ store, state, name: row.ns }, snapshot, current, false);
     });
     if (tuple !== undefined) yield tuple;
   }

@@ -9,7 +9,7 @@ import {
   type PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import type { CheckpointStore } from "./checkpoint-store.ts";
-import { findSnapshot, storeCheckpoint, tupleOf } from "./checkpoints.ts";
+import { findSnapshot, storeCheckpoint, toCheckpointTuple } from "./checkpoints.ts";
 import { storeWrites } from "./pending-writes.ts";
 import { Reader } from "./codec.ts";
 
@@ -55,7 +55,7 @@ export async function readTuple(store: CheckpointStore, config: RunnableConfig):
     const snapshot = at === undefined ? undefined : findSnapshot(at, id);
     if (at === undefined || snapshot === undefined) return undefined;
     const namespace = store.namespace(at.state, name);
-    const found = tupleOf(at, snapshot, reader, namespace?.last === snapshot);
+    const found = toCheckpointTuple(at, snapshot, reader, namespace?.last === snapshot);
     if (namespace !== undefined) store.cache.touch(at.state, name, namespace);
     // A copied state names its run in the metadata alone, and is not read by that run.
     return snapshot.run !== undefined && snapshot.run === run ? withoutRun(found) : found;

@@ -6,7 +6,10 @@ export type Version = number | string;
  * holds the objects of a list while they are in memory; callers get copies of that array. `weight` is about how many
  * characters those objects take. `rewrites`: what the thread had counted when each of them was where `ranges` says.
  */
-export type Stored = { kind: "text"; text: string } | { kind: "blob"; key: number; data: string | Buffer } | StoredList;
+export type StoredValue =
+  | { kind: "text"; text: string }
+  | { kind: "blob"; key: number; data: string | Buffer }
+  | StoredList;
 
 /** A list, by the places of its elements. */
 export interface StoredList {
@@ -18,13 +21,13 @@ export interface StoredList {
 }
 
 /** What one checkpoint says. `metadata` is JSON. */
-export interface Body {
+export interface CheckpointBody {
   version: number;
   time: number | string;
   metadata: string;
   versions: Map<string, Version>;
   seen: Map<string, Map<string, Version>>;
-  values: Map<string, Stored>;
+  values: Map<string, StoredValue>;
 }
 
 /** A row of what a task wrote: its part and the places of the writes in it. */
@@ -37,7 +40,7 @@ export interface WrittenPart {
  * A stored checkpoint. Most rows hold only what differs from their `base`, a complete row some steps earlier, so that a
  * step costs what it changed and reading one never takes more than two rows.
  */
-export interface Snapshot extends Body {
+export interface Snapshot extends CheckpointBody {
   key: number;
   id: string;
   parent: string | undefined;
@@ -57,7 +60,7 @@ function member(key: string, json: string): string {
   return `${text(key)}:${json}`;
 }
 
-function storedText(stored: Stored, base: Stored | undefined): string {
+function storedText(stored: StoredValue, base: StoredValue | undefined): string {
   switch (stored.kind) {
     case "text":
       return `[0,${stored.text}]`;
@@ -70,7 +73,7 @@ function storedText(stored: Stored, base: Stored | undefined): string {
   }
 }
 
-function sameStored(left: Stored, right: Stored | undefined): boolean {
+function sameStored(left: StoredValue, right: StoredValue | undefined): boolean {
   if (left === right) return true;
   if (right === undefined) return false;
   if (left.kind === "text") return right.kind === "text" && left.text === right.text;
@@ -93,17 +96,17 @@ function versionMembers(
   return members;
 }
 
-function keeps(base: ReadonlyMap<string, unknown>, keys: ReadonlyMap<string, unknown>): boolean {
+function hasAllKeys(base: ReadonlyMap<string, unknown>, keys: ReadonlyMap<string, unknown>): boolean {
   for (const key of base.keys()) if (!keys.has(key)) return false;
   return true;
 }
 
 /** What nodes have seen, where it differs from the base; `undefined` when the base knows more. */
-function seenMembers(body: Body, base: Body | undefined): string[] | undefined {
+function seenMembers(body: CheckpointBody, base: CheckpointBody | undefined): string[] | undefined {
   const members: string[] = [];
   for (const [node, channels] of body.seen) {
     const before = base?.seen.get(node);
-    if (before !== undefined && !keeps(before, channels)) return undefined;
+    if (before !== undefined && !hasAllKeys(before, channels)) return undefined;
     const changed = versionMembers(channels, before);
     if (changed.length > 0 || before === undefined) members.push(member(node, `{${changed.join(",")}}`));
   }
@@ -114,8 +117,9 @@ function seenMembers(body: Body, base: Body | undefined): string[] | undefined {
  * The row of a checkpoint: complete, or what differs from `base`; `undefined` when it cannot be written as a difference
  * (a version of the base is gone).
  */
-export function rowText(body: Body, base: Body | undefined): string | undefined {
-  if (base !== undefined && !(keeps(base.versions, body.versions) && keeps(base.seen, body.seen))) return undefined;
+export function toRowText(body: CheckpointBody, base: CheckpointBody | undefined): string | undefined {
+  if (base !== undefined && !(hasAllKeys(base.versions, body.versions) && hasAllKeys(base.seen, body.seen)))
+    return undefined;
   const seen = seenMembers(body, base);
   if (seen === undefined) return undefined;
   const parts: string[] = [];
@@ -133,8 +137,8 @@ export function rowText(body: Body, base: Body | undefined): string | undefined 
     ["x", values],
   ];
   for (const [key, members] of changed) if (members.length > 0) parts.push(member(key, `{${members.join(",")}}`));
-  const gone = [...(base?.values.keys() ?? [])].filter((channel) => !body.values.has(channel));
-  if (gone.length > 0) parts.push(member("d", text(gone)));
+  const removed = [...(base?.values.keys() ?? [])].filter((channel) => !body.values.has(channel));
+  if (removed.length > 0) parts.push(member("d", text(removed)));
   return `{${parts.join(",")}}`;
 }
 
@@ -150,14 +154,14 @@ export function weightOf(snapshot: Snapshot): number {
 
 /** A snapshot to compare with: the same without live objects, which would be kept in memory for nothing. */
 export function asBase(snapshot: Snapshot): Snapshot {
-  const values = new Map<string, Stored>();
+  const values = new Map<string, StoredValue>();
   for (const [channel, stored] of snapshot.values) {
     values.set(channel, stored.kind === "list" ? { ...stored, live: undefined } : stored);
   }
   return { ...snapshot, values };
 }
 
-function record(value: unknown): [string, unknown][] {
+function entriesOf(value: unknown): [string, unknown][] {
   return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
@@ -167,11 +171,15 @@ function isVersion(value: unknown): value is Version {
 
 function readVersions(value: unknown, base: ReadonlyMap<string, Version> | undefined): Map<string, Version> {
   const versions = new Map(base);
-  for (const [channel, version] of record(value)) if (isVersion(version)) versions.set(channel, version);
+  for (const [channel, version] of entriesOf(value)) if (isVersion(version)) versions.set(channel, version);
   return versions;
 }
 
-function readStored(value: unknown, base: Stored | undefined, blob: (key: number) => string | Buffer): Stored {
+function readStored(
+  value: unknown,
+  base: StoredValue | undefined,
+  blob: (key: number) => string | Buffer,
+): StoredValue {
   const parts: unknown[] = Array.isArray(value) ? value : [];
   if (parts[0] === 0) return { kind: "text", text: text(parts[1]) };
   if (parts[0] === 1) return { kind: "blob", key: Number(parts[1]), data: blob(Number(parts[1])) };
@@ -180,14 +188,18 @@ function readStored(value: unknown, base: Stored | undefined, blob: (key: number
 }
 
 /** A row read back; `blob` fetches the rows of large values. The reverse of `rowText`. */
-export function readRow(data: string, base: Body | undefined, blob: (key: number) => string | Buffer): Body {
-  const row = new Map(record(JSON.parse(data)));
+export function fromRowText(
+  data: string,
+  base: CheckpointBody | undefined,
+  blob: (key: number) => string | Buffer,
+): CheckpointBody {
+  const row = new Map(entriesOf(JSON.parse(data)));
   const seen = new Map(base?.seen);
-  for (const [node, channels] of record(row.get("s"))) seen.set(node, readVersions(channels, seen.get(node)));
+  for (const [node, channels] of entriesOf(row.get("s"))) seen.set(node, readVersions(channels, seen.get(node)));
   const values = new Map(base?.values);
-  for (const [channel, value] of record(row.get("x")))
+  for (const [channel, value] of entriesOf(row.get("x")))
     values.set(channel, readStored(value, values.get(channel), blob));
-  for (const [, channel] of record(row.get("d"))) values.delete(String(channel));
+  for (const [, channel] of entriesOf(row.get("d"))) values.delete(String(channel));
   const version = row.get("v");
   const time = row.get("t");
   return {
