@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { WriteGroups } from "@millrace/engine/storage/checkpoints/saver";
+import { WriteBatcher } from "@millrace/engine/storage/checkpoints/saver";
 
 /** Groups that record what each transaction contained. */
-function openGroups(): { groups: WriteGroups; transactions: string[][]; note: (name: string) => () => void } {
+function openGroups(): { groups: WriteBatcher; transactions: string[][]; note: (name: string) => () => void } {
   const transactions: string[][] = [];
-  const groups = new WriteGroups(async (work) => {
+  const groups = new WriteBatcher(async (work) => {
     transactions.push([]);
     work();
   });

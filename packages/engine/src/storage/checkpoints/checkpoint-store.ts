@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { ThreadCache, type CacheLimits, type NamespaceState, type ThreadState } from "./cache.ts";
 import { corruptThreadError, ThreadItems, verifyChecksum } from "./items.ts";
-import type { CheckpointRows, Data, ListedCheckpoint } from "./rows.ts";
+import type { CheckpointRows, StoredData, ListedCheckpoint } from "./rows.ts";
 import { asBase, fromRowText, toRowText, type CheckpointBody, type Snapshot } from "./snapshot.ts";
 
 /** Where a snapshot goes, beside what it says. */
@@ -171,11 +171,11 @@ export class CheckpointStore {
   }
 
   /** Keeps a large value in a row of its own. */
-  putBlob(state: ThreadState, data: Data): number {
+  putBlob(state: ThreadState, data: StoredData): number {
     return this.rows.insertBlob(state.items.key, data, crc32(data));
   }
 
-  #blob(state: ThreadState, key: number): Data {
+  #blob(state: ThreadState, key: number): StoredData {
     const row = this.rows.findBlob(key);
     if (row === undefined) throw corruptThreadError(state.items.threadId, "a value is missing");
     verifyChecksum(row.data, row.crc, state.items.threadId, "values");

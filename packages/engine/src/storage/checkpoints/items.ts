@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { isBaseMessage } from "../../message-kinds.ts";
 import { AppError } from "../../errors/errors.ts";
 import type { Decoder } from "./decode.ts";
-import type { CheckpointRows, Data, ItemRow } from "./rows.ts";
+import type { CheckpointRows, StoredData, ItemRow } from "./rows.ts";
 import { append, expand, type Ranges } from "./snapshot.ts";
 
 /** Items per row at most: a reader of one item parses no more than these. */
@@ -96,8 +96,8 @@ export function forEachStoredItem(
 
 /** Writes items again that got an id, and nothing else, since they were stored. */
 export function storeMessageIds(rows: CheckpointRows, thread: ThreadItems, named: ReadonlyMap<number, string>): void {
-  const changed = new Map<number, { row: ItemRow; texts: Data[] }>();
-  let current: { row: ItemRow; texts: Data[] } | undefined;
+  const changed = new Map<number, { row: ItemRow; texts: StoredData[] }>();
+  let current: { row: ItemRow; texts: StoredData[] } | undefined;
   for (const [sequence, text] of named) {
     if (current === undefined || sequence < current.row.first || sequence >= current.row.first + current.row.count) {
       const row = rows.listItems(thread, sequence, sequence).at(-1);

@@ -1,8 +1,8 @@
 /** JSON text, or what `frame` makes of JSON with bytes. */
-export type Data = string | Buffer;
+export type StoredData = string | Buffer;
 
 /** A thread by its key: one object for as long as memory knows of the thread. */
-export interface KnownThread {
+export interface ThreadKey {
   readonly key: number;
 }
 
@@ -44,7 +44,7 @@ export interface WriteRow {
   task: string;
   part: number;
   path: string;
-  data: Data;
+  data: StoredData;
   crc: number;
 }
 
@@ -52,7 +52,7 @@ export interface WriteRow {
 export interface ItemRow {
   first: number;
   count: number;
-  data: Data;
+  data: StoredData;
   crc: number;
 }
 
@@ -102,8 +102,8 @@ export interface CheckpointRows {
   /** Removes a checkpoint and what was written at it. */
   deleteCheckpoint(key: number): void;
 
-  insertBlob(thread: number, data: Data, crc: number): number;
-  findBlob(key: number): { data: Data; crc: number } | undefined;
+  insertBlob(thread: number, data: StoredData, crc: number): number;
+  findBlob(key: number): { data: StoredData; crc: number } | undefined;
   listBlobs(thread: number): number[];
   deleteBlob(key: number): void;
 
@@ -114,11 +114,11 @@ export interface CheckpointRows {
   deleteWritesOfRun(checkpoint: number, run: number): void;
 
   /** The sequence of the thread's next item, from 1. */
-  nextItem(thread: KnownThread): number;
+  nextItem(thread: ThreadKey): number;
   /** Says which items are read next: a database that has to be waited for fetches them at once. */
-  expectItems?(thread: KnownThread, ranges: readonly number[]): void;
+  expectItems?(thread: ThreadKey, ranges: readonly number[]): void;
   /** The rows that hold the items from `first` to `last`, and maybe some before them, in order. */
-  listItems(thread: KnownThread, first: number, last: number): ItemRow[];
-  insertItems(thread: KnownThread, row: ItemRow): void;
-  updateItems(thread: KnownThread, row: ItemRow): void;
+  listItems(thread: ThreadKey, first: number, last: number): ItemRow[];
+  insertItems(thread: ThreadKey, row: ItemRow): void;
+  updateItems(thread: ThreadKey, row: ItemRow): void;
 }

@@ -18,7 +18,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Where a config points: a thread, a namespace in it and a checkpoint there; and the run that asks. */
-export function placeOf(config: RunnableConfig) {
+export function parseConfig(config: RunnableConfig) {
   const { configurable, metadata } = config;
   return {
     threadId: textOf(configurable?.["thread_id"]),
@@ -38,13 +38,13 @@ function withoutRun(tuple: CheckpointTuple): CheckpointTuple {
 }
 
 /** The error for a config that names no thread, or no checkpoint. */
-export function missing(key: "thread_id" | "checkpoint_id"): Error {
+export function missingField(key: "thread_id" | "checkpoint_id"): Error {
   return new Error(`Missing "${key}" field in passed "config.configurable".`);
 }
 
 /** `getTuple` of a checkpointer over `store`. */
 export async function readTuple(store: CheckpointStore, config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-  const { threadId, name, id, run } = placeOf(config);
+  const { threadId, name, id, run } = parseConfig(config);
   if (threadId === undefined) return undefined;
   const items = await store.rows.read(() => store.thread(threadId)?.items);
   if (items === undefined) return undefined;
@@ -64,20 +64,20 @@ export async function readTuple(store: CheckpointStore, config: RunnableConfig):
 }
 
 /** Work that writes a checkpoint in the transaction of its caller, and where the checkpoint then is. */
-export interface Put {
-  place: ReturnType<typeof placeOf> & { threadId: string };
+export interface PreparedPut {
+  place: ReturnType<typeof parseConfig> & { threadId: string };
   work: () => void;
   config: RunnableConfig;
 }
 
 /** `put` of a checkpointer over `store`, to be done. */
-export function toPut(
+export function preparePut(
   store: CheckpointStore,
   config: RunnableConfig,
   [checkpoint, metadata, newVersions = checkpoint.channel_versions]: [Checkpoint, CheckpointMetadata, ChannelVersions?],
-): Put {
-  const { threadId, name, id: parent, run } = placeOf(config);
-  if (threadId === undefined) throw missing("thread_id");
+): PreparedPut {
+  const { threadId, name, id: parent, run } = parseConfig(config);
+  if (threadId === undefined) throw missingField("thread_id");
   return {
     place: { threadId, name, id: parent, run },
     work: () => {
@@ -90,15 +90,15 @@ export function toPut(
 }
 
 /** `putWrites` of a checkpointer over `store`, to be done. */
-export function toPutWrites(
+export function preparePutWrites(
   store: CheckpointStore,
   config: RunnableConfig,
   writes: PendingWrite[],
   task: { id: string; path: string },
-): Omit<Put, "config"> {
-  const { threadId, name, id, run } = placeOf(config);
-  if (threadId === undefined) throw missing("thread_id");
-  if (id === undefined) throw missing("checkpoint_id");
+): Omit<PreparedPut, "config"> {
+  const { threadId, name, id, run } = parseConfig(config);
+  if (threadId === undefined) throw missingField("thread_id");
+  if (id === undefined) throw missingField("checkpoint_id");
   return {
     place: { threadId, name, id, run },
     work: () => {
@@ -111,7 +111,7 @@ export function toPutWrites(
 }
 
 /** Works that are written, or fail, together. */
-interface Group {
+interface Batch {
   works: (() => void)[];
   written: PromiseWithResolvers<void>;
   turn: NodeJS.Immediate;
@@ -122,14 +122,14 @@ interface Group {
  * follows the writes of its last task at once, and a commit costs more than what it holds. So do those that come while an
  * earlier one is under way. Work that fails takes those of its turn with it, as it fails their step.
  */
-export class WriteGroups {
+export class WriteBatcher {
   readonly #write: (work: () => void) => Promise<void>;
-  #open: Group | undefined;
+  #open: Batch | undefined;
   #isClosed = false;
   /** Why a write failed whose caller did not wait for it. */
   #failure: { error: unknown } | undefined;
   /** What is written next, in this order. */
-  readonly #waiting: Group[] = [];
+  readonly #waiting: Batch[] = [];
   #writing: Promise<void> | undefined;
 
   /** `write` does synchronous work in one transaction; it may do the work again before it has written it. */
@@ -166,7 +166,7 @@ export class WriteGroups {
     await this.#writing;
   }
 
-  #end(group: Group): void {
+  #end(group: Batch): void {
     this.#open = undefined;
     clearImmediate(group.turn);
     this.#waiting.push(group);

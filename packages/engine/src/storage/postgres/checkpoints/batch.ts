@@ -1,4 +1,4 @@
-import type { Data, ItemRow, NewCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
+import type { StoredData, ItemRow, NewCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
 import { isAnswered, type UsageEntry } from "../../usage.ts";
 import { asyncCommit, type Values } from "../database/database.ts";
 
@@ -23,16 +23,16 @@ interface InsertedCheckpoint {
 interface StoredEvents {
   first: number;
   last: number;
-  data: Data;
+  data: StoredData;
 }
 
 /** A value in two columns: `text`, or `bytes` where it is more than JSON. */
-export function columnsOf(data: Data): [text: string | null, bytes: Uint8Array | null] {
+export function columnsOf(data: StoredData): [text: string | null, bytes: Uint8Array | null] {
   return typeof data === "string" ? [data, null] : [null, data];
 }
 
 /** The value again. */
-export function dataOf(row: { text: string | null; bytes: Uint8Array | null }): Data {
+export function dataOf(row: { text: string | null; bytes: Uint8Array | null }): StoredData {
   return row.text ?? Buffer.from(row.bytes ?? []);
 }
 
@@ -45,7 +45,7 @@ export class Batch {
   readonly inserted = new Map<number, InsertedCheckpoint>();
   readonly written = new Map<number, NewCheckpoint>();
   readonly completed: [key: number, data: string, crc: number][] = [];
-  readonly blobs: [key: number, thread: number, data: Data, crc: number][] = [];
+  readonly blobs: [key: number, thread: number, data: StoredData, crc: number][] = [];
   readonly writes: [checkpoint: number, run: number | undefined, row: WriteRow][] = [];
   readonly items: { thread: number; row: ItemRow; isNew: boolean }[] = [];
   readonly removedThreads: string[] = [];
@@ -172,7 +172,7 @@ function unlessNothing(rows: Record<string, unknown>): object | undefined {
 }
 
 /** The columns of a value; bytes are written as PostgreSQL reads them. */
-function stored(data: Data): { text: string } | { bytes: string } {
+function stored(data: StoredData): { text: string } | { bytes: string } {
   return typeof data === "string" ? { text: data } : { bytes: `\\x${data.toString("hex")}` };
 }
 

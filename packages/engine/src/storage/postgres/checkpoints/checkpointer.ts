@@ -10,7 +10,7 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { UnstoredEvents } from "../../attempt-store.ts";
 import { listCheckpoints, pruneThread, removeRun } from "../../checkpoints/list-checkpoints.ts";
-import { readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
+import { readTuple, preparePut, preparePutWrites, WriteBatcher } from "../../checkpoints/saver.ts";
 import { type AttemptStream, retryDuringOutage } from "./stream.ts";
 import type { Threads } from "./threads.ts";
 import type { Place } from "./loader.ts";
@@ -22,16 +22,16 @@ import type { Place } from "./loader.ts";
 export class PostgresSaver extends BaseCheckpointSaver {
   readonly #threads: Threads;
   /** The writes of a run, each group with the events told before it; `undefined` where there is no run. */
-  readonly #groups: WriteGroups | undefined;
+  readonly #batcher: WriteBatcher | undefined;
   #place: Place = { threadId: "", name: "", run: undefined };
 
   /** `attempt`: of one attempt of a run, with the `events` told before a write in its transaction. */
   constructor(threads: Threads, attempt?: { stream: AttemptStream; events: UnstoredEvents }) {
     super();
     this.#threads = threads;
-    this.#groups =
+    this.#batcher =
       attempt &&
-      new WriteGroups((work) =>
+      new WriteBatcher((work) =>
         attempt.events.flushWith((events, usage) =>
           attempt.stream.write({ events, usage }, { place: this.#place, work }),
         ),
@@ -41,7 +41,7 @@ export class PostgresSaver extends BaseCheckpointSaver {
   async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     this.#threads.refresh(threadOf(config));
     const read = () => readTuple(this.#threads.store, config);
-    return await (this.#groups === undefined ? read() : retryDuringOutage(read));
+    return await (this.#batcher === undefined ? read() : retryDuringOutage(read));
   }
 
   async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
@@ -59,19 +59,19 @@ export class PostgresSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
-    const put = toPut(this.#threads.store, config, [checkpoint, metadata, newVersions]);
+    const put = preparePut(this.#threads.store, config, [checkpoint, metadata, newVersions]);
     await this.#write(put, metadata.source === "input" ? "input" : "now");
     return put.config;
   }
 
   async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string, taskPath = ""): Promise<void> {
-    const put = toPutWrites(this.#threads.store, config, writes, { id: taskId, path: taskPath });
+    const put = preparePutWrites(this.#threads.store, config, writes, { id: taskId, path: taskPath });
     if (writes.length > 0) await this.#write(put, "soon");
   }
 
   /** See `RunCheckpointer`; of one that writes for no run there is nothing to close. */
   async close(): Promise<void> {
-    await this.#groups?.close();
+    await this.#batcher?.close();
   }
 
   /** Removes everything of a thread, messages included. */
@@ -126,11 +126,11 @@ export class PostgresSaver extends BaseCheckpointSaver {
 
   async #write(
     { place, work }: { place: Place; work: () => void },
-    when: Parameters<WriteGroups["write"]>[1],
+    when: Parameters<WriteBatcher["write"]>[1],
   ): Promise<void> {
-    if (this.#groups === undefined) return await this.#threads.write(place, work);
+    if (this.#batcher === undefined) return await this.#threads.write(place, work);
     this.#place = place;
-    await this.#groups.write(work, when);
+    await this.#batcher.write(work, when);
   }
 }
 

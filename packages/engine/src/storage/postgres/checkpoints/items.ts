@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { maxItemsPerRow } from "../../checkpoints/items.ts";
-import type { ItemRow, KnownThread } from "../../checkpoints/rows.ts";
+import type { ItemRow, ThreadKey } from "../../checkpoints/rows.ts";
 import { readRows } from "../../rows.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import { dataOf } from "./batch.ts";
@@ -76,30 +76,30 @@ export class LoadedItems {
 
 /** Where the items of threads end that this process writes to, and the rows that it wrote last. */
 export class RecentItems {
-  readonly #next = new WeakMap<KnownThread, number>();
-  readonly #rows = new WeakMap<KnownThread, ItemRow[]>();
+  readonly #next = new WeakMap<ThreadKey, number>();
+  readonly #rows = new WeakMap<ThreadKey, ItemRow[]>();
 
   /** The sequence of the next item; `undefined` where that is not known. */
-  next(thread: KnownThread): number | undefined {
+  next(thread: ThreadKey): number | undefined {
     return this.#next.get(thread);
   }
 
   /** The next item of a thread to which this process has written none. */
-  beginAt(thread: KnownThread, next: number): void {
+  beginAt(thread: ThreadKey, next: number): void {
     this.#next.set(thread, next);
   }
 
   /** The rows among the last ones that hold some of these items, in order. */
-  list(thread: KnownThread, first: number, last: number): ItemRow[] {
+  list(thread: ThreadKey, first: number, last: number): ItemRow[] {
     return inOrder((this.#rows.get(thread) ?? []).filter((row) => covers(row, first, last)));
   }
 
-  add(thread: KnownThread, row: ItemRow): void {
+  add(thread: ThreadKey, row: ItemRow): void {
     this.#next.set(thread, row.first + row.count);
     this.#rows.set(thread, [row, ...(this.#rows.get(thread) ?? [])].slice(0, recentRows));
   }
 
-  replace(thread: KnownThread, row: ItemRow): void {
+  replace(thread: ThreadKey, row: ItemRow): void {
     const rows = this.#rows.get(thread) ?? [];
     this.#rows.set(
       thread,
@@ -107,7 +107,7 @@ export class RecentItems {
     );
   }
 
-  forget(thread: KnownThread): void {
+  forget(thread: ThreadKey): void {
     this.#next.delete(thread);
     this.#rows.delete(thread);
   }

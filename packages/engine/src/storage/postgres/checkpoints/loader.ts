@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CheckpointQuery, CheckpointRow, Data, ListedCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
+import type { CheckpointQuery, CheckpointRow, StoredData, ListedCheckpoint, WriteRow } from "../../checkpoints/rows.ts";
 import { readRow, readRows } from "../../rows.ts";
 import type { PostgresDatabase, Values } from "../database/database.ts";
 import type { AbsentThreads } from "./absent-threads.ts";
@@ -224,8 +224,8 @@ export class Loader {
     return this.#get(`search ${JSON.stringify(values)}`, () => this.#all(SearchRow, sql, values)) ?? [];
   }
 
-  blob(key: number): { data: Data; crc: number } | undefined {
-    return this.#known<{ data: Data; crc: number }>(`blob ${key}`, () => this.#loadBlobs([key]));
+  blob(key: number): { data: StoredData; crc: number } | undefined {
+    return this.#known<{ data: StoredData; crc: number }>(`blob ${key}`, () => this.#loadBlobs([key]));
   }
 
   async #loadBlobs(keys: readonly number[]): Promise<void> {

@@ -2,9 +2,9 @@ import type {
   CheckpointQuery,
   CheckpointRow,
   CheckpointRows,
-  Data,
+  StoredData,
   ItemRow,
-  KnownThread,
+  ThreadKey,
   ListedCheckpoint,
   NewCheckpoint,
   WriteRow,
@@ -51,12 +51,12 @@ export class PostgresCheckpointRows implements CheckpointRows {
   }
 
   /** Whether a write to this thread finds its next item without a look at the database. */
-  knowsItems(thread: KnownThread): boolean {
+  knowsItems(thread: ThreadKey): boolean {
     return this.#recent.next(thread) !== undefined;
   }
 
   /** Remembers where the items of a thread end, as far as a work that was written has found it out. */
-  learnItems(thread: KnownThread, { fresh, loader }: Work): void {
+  learnItems(thread: ThreadKey, { fresh, loader }: Work): void {
     const next = fresh.has(thread.key) ? 1 : loader.loadedNext(thread.key);
     if (next !== undefined && !this.knowsItems(thread)) this.#recent.beginAt(thread, next);
   }
@@ -193,7 +193,7 @@ export class PostgresCheckpointRows implements CheckpointRows {
     this.batch.removedCheckpoints.push(key);
   }
 
-  insertBlob(thread: number, data: Data, crc: number): number {
+  insertBlob(thread: number, data: StoredData, crc: number): number {
     const key = this.#works.nextKey();
     this.batch.blobs.push([key, thread, data, crc]);
     return key;
@@ -235,17 +235,17 @@ export class PostgresCheckpointRows implements CheckpointRows {
     this.batch.removedWritesOfRun.push([checkpoint, run]);
   }
 
-  nextItem(thread: KnownThread): number {
+  nextItem(thread: ThreadKey): number {
     const known = this.#recent.next(thread);
     if (known !== undefined) return known;
     return this.#current.fresh.has(thread.key) ? 1 : this.#current.loader.nextItem(thread.key);
   }
 
-  expectItems(thread: KnownThread, ranges: readonly number[]): void {
+  expectItems(thread: ThreadKey, ranges: readonly number[]): void {
     if (!this.#current.fresh.has(thread.key)) this.#current.loader.items.expect(thread.key, ranges);
   }
 
-  listItems(thread: KnownThread, first: number, last: number): ItemRow[] {
+  listItems(thread: ThreadKey, first: number, last: number): ItemRow[] {
     const { loader, fresh } = this.#current;
     const recent = this.#recent.list(thread, first, last);
     // Rows that this process has written last are the newest ones: what begins with them is whole.
@@ -253,13 +253,13 @@ export class PostgresCheckpointRows implements CheckpointRows {
     return inOrder([...recent, ...loader.items.list(thread.key, first, last)]);
   }
 
-  insertItems(thread: KnownThread, row: ItemRow): void {
+  insertItems(thread: ThreadKey, row: ItemRow): void {
     this.batch.items.push({ thread: thread.key, row, isNew: true });
     this.#recent.add(thread, row);
     this.onRollback(() => this.#recent.forget(thread));
   }
 
-  updateItems(thread: KnownThread, row: ItemRow): void {
+  updateItems(thread: ThreadKey, row: ItemRow): void {
     const { batch } = this.#current;
     const written = batch.items.find((item) => item.thread === thread.key && item.row.first === row.first);
     if (written === undefined) batch.items.push({ thread: thread.key, row, isNew: false });

@@ -2,7 +2,7 @@ import { KeyedMutex } from "../../../concurrency/keyed-mutex.ts";
 import type { CacheLimits } from "../../checkpoints/cache.ts";
 import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { type Codec, createCodec } from "../../checkpoints/codec.ts";
-import type { Data } from "../../checkpoints/rows.ts";
+import type { StoredData } from "../../checkpoints/rows.ts";
 import { singleServer, type Cluster } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
@@ -126,8 +126,8 @@ export class Threads {
   }
 
   /** `Codec.encode` of a value whose new messages are written where they stand, and go with its row. */
-  async encodeWhole(threadId: string, value: unknown): Promise<Data> {
-    let data: Data = "";
+  async encodeWhole(threadId: string, value: unknown): Promise<StoredData> {
+    let data: StoredData = "";
     const work = (): void => {
       data = this.codec.encode(threadId, value, "all");
     };

@@ -16,7 +16,14 @@ import { type Database, isBusy, retryBusy } from "../database/database.ts";
 import { storeEvents } from "../events/events.ts";
 import { listCheckpoints, pruneThread, removeRun } from "../../checkpoints/list-checkpoints.ts";
 import { readWrites } from "../../checkpoints/pending-writes.ts";
-import { missing, placeOf, readTuple, toPut, toPutWrites, WriteGroups } from "../../checkpoints/saver.ts";
+import {
+  missingField,
+  parseConfig,
+  readTuple,
+  preparePut,
+  preparePutWrites,
+  WriteBatcher,
+} from "../../checkpoints/saver.ts";
 import { vacuum } from "../database/lock-database.ts";
 import { SqliteCheckpointRows } from "./rows.ts";
 
@@ -38,7 +45,7 @@ export class MillraceSaver extends SqliteSaver {
   readonly #store: CheckpointStore;
   readonly #legacy: boolean;
   /** The writes of a run, each group with the events told before it; `undefined` where there is no run. */
-  readonly #groups: WriteGroups | undefined;
+  readonly #batcher: WriteBatcher | undefined;
 
   /**
    * `database` must be open and migrated. `beside`: of the same rows as that one, but for one attempt of a run, with the
@@ -51,9 +58,9 @@ export class MillraceSaver extends SqliteSaver {
   ) {
     super(database.raw);
     this.#database = database;
-    this.#groups =
+    this.#batcher =
       beside &&
-      new WriteGroups((work) =>
+      new WriteBatcher((work) =>
         beside.events.flushWith((events, usage) =>
           this.#write(() => {
             storeEvents(database, this.codec, beside.of, { events, usage });
@@ -89,8 +96,8 @@ export class MillraceSaver extends SqliteSaver {
     metadata: CheckpointMetadata,
     newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
-    const put = toPut(this.#store, config, [checkpoint, metadata, newVersions]);
-    await (this.#groups?.write(put.work, "now") ?? this.#write(put.work));
+    const put = preparePut(this.#store, config, [checkpoint, metadata, newVersions]);
+    await (this.#batcher?.write(put.work, "now") ?? this.#write(put.work));
     return put.config;
   }
 
@@ -100,14 +107,14 @@ export class MillraceSaver extends SqliteSaver {
     taskId: string,
     taskPath = "",
   ): Promise<void> {
-    const { work } = toPutWrites(this.#store, config, writes, { id: taskId, path: taskPath });
+    const { work } = preparePutWrites(this.#store, config, writes, { id: taskId, path: taskPath });
     if (writes.length === 0) return;
-    await (this.#groups?.write(work, "soon") ?? this.#write(work));
+    await (this.#batcher?.write(work, "soon") ?? this.#write(work));
   }
 
   /** See `RunCheckpointer`; of one that writes for no run there is nothing to close. */
   async close(): Promise<void> {
-    await this.#groups?.close();
+    await this.#batcher?.close();
   }
 
   /** Removes everything of a thread, messages included. */
@@ -161,8 +168,8 @@ export class MillraceSaver extends SqliteSaver {
   /** A checkpoint of the plain SqliteSaver, with what we wrote at it since. */
   async #legacyTuple(tuple: CheckpointTuple | undefined): Promise<CheckpointTuple | undefined> {
     if (tuple === undefined) return undefined;
-    const { threadId, name } = placeOf(tuple.config);
-    if (threadId === undefined) throw missing("thread_id");
+    const { threadId, name } = parseConfig(tuple.config);
+    if (threadId === undefined) throw missingField("thread_id");
     const items = this.#database.read(() => this.#store.thread(threadId)?.items);
     const reader = new Reader(this.#store.rows, threadId, items);
     const ours = await reader.build(() => {

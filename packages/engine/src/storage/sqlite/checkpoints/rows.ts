@@ -2,9 +2,9 @@ import type {
   CheckpointQuery,
   CheckpointRow,
   CheckpointRows,
-  Data,
+  StoredData,
   ItemRow,
-  KnownThread,
+  ThreadKey,
   ListedCheckpoint,
   NewCheckpoint,
   WriteRow,
@@ -177,13 +177,13 @@ export class SqliteCheckpointRows implements CheckpointRows {
     this.#database.prepare("DELETE FROM checkpoint_rows WHERE key = ?").run(key);
   }
 
-  insertBlob(thread: number, data: Data, crc: number): number {
+  insertBlob(thread: number, data: StoredData, crc: number): number {
     return this.#insert("INSERT INTO checkpoint_blobs (thread, data, crc) VALUES (?, ?, ?)", thread, data, crc);
   }
 
   findBlob(key: number) {
     const sql = "SELECT data, crc FROM checkpoint_blobs WHERE key = ?";
-    return this.#database.prepare<{ data: Data; crc: number }>(sql).get(key);
+    return this.#database.prepare<{ data: StoredData; crc: number }>(sql).get(key);
   }
 
   listBlobs(thread: number): number[] {
@@ -221,12 +221,12 @@ export class SqliteCheckpointRows implements CheckpointRows {
     this.#database.prepare("DELETE FROM checkpoint_writes WHERE checkpoint = ? AND run = ?").run(checkpoint, run);
   }
 
-  nextItem({ key }: KnownThread): number {
+  nextItem({ key }: ThreadKey): number {
     const sql = "SELECT first + count AS key FROM checkpoint_items WHERE thread = ? ORDER BY first DESC LIMIT 1";
     return this.#key(sql, key) ?? 1;
   }
 
-  listItems({ key }: KnownThread, first: number, last: number): ItemRow[] {
+  listItems({ key }: ThreadKey, first: number, last: number): ItemRow[] {
     return this.#database
       .prepare<ItemRow>(
         `SELECT first, count, data, crc FROM checkpoint_items
@@ -235,13 +235,13 @@ export class SqliteCheckpointRows implements CheckpointRows {
       .all(key, first - maxItemsPerRow + 1, last);
   }
 
-  insertItems({ key }: KnownThread, { first, count, data, crc }: ItemRow): void {
+  insertItems({ key }: ThreadKey, { first, count, data, crc }: ItemRow): void {
     this.#database
       .prepare("INSERT INTO checkpoint_items (thread, first, count, data, crc) VALUES (?, ?, ?, ?, ?)")
       .run(key, first, count, data, crc);
   }
 
-  updateItems({ key }: KnownThread, { first, data, crc }: ItemRow): void {
+  updateItems({ key }: ThreadKey, { first, data, crc }: ItemRow): void {
     this.#database
       .prepare("UPDATE checkpoint_items SET data = ?, crc = ? WHERE thread = ? AND first = ?")
       .run(data, crc, key, first);
