@@ -66,7 +66,7 @@ export class Reader implements DecodeSource {
     return this.#items;
   }
 
-  loaded(record: string): unknown {
+  langChainObject(record: string): unknown {
     if (!this.#loaded.has(record)) this.#wanted.add(record);
     return this.#loaded.get(record);
   }

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors/errors.ts";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { define, makeMessage } from "./messages.ts";
+import { setOwnProperty, makeMessage } from "./messages.ts";
 import { expand, type Ranges } from "./snapshot.ts";
 
 const errors = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
@@ -23,7 +23,7 @@ export interface DecodeSource {
   /** The objects of items, by sequence; a missing one is an error of the source. */
   items(ranges: Ranges, decoder: Decoder): Map<number, unknown>;
   /** The live object of a LangChain record, `undefined` when it is not made yet. */
-  loaded(record: string): unknown;
+  langChainObject(record: string): unknown;
 }
 
 const noBytes = Buffer.alloc(0);
@@ -83,7 +83,7 @@ export class Decoder {
     for (const [key, entry] of Object.entries(json)) {
       if (typeof entry !== "object" || entry === null) continue;
       const value = this.revive(entry, bytes);
-      if (value !== entry) define(json, key, value);
+      if (value !== entry) setOwnProperty(json, key, value);
     }
     return json;
   }
@@ -107,7 +107,7 @@ export class Decoder {
       case "b":
         return view(first, bytes.subarray(Number(second), Number(second) + Number(third)));
       case "lc":
-        return this.#source.loaded(String(first));
+        return this.#source.langChainObject(String(first));
       case "n":
         return Number(first);
       case "big":

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { isBaseMessage } from "../../message-kinds.ts";
-import { define, messageFields } from "./messages.ts";
+import { setOwnProperty, messageFields } from "./messages.ts";
 import type { Ranges } from "./snapshot.ts";
 import { crc32 } from "node:zlib";
 
@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 export interface MessageWriter {
   writeMessage(message: BaseMessage, encoder: Encoder): { sequence: number } | { json: unknown };
   /** The ranges of a long list whose elements all are items already, found without a look at each of their fields. */
-  knownList(elements: readonly unknown[]): Ranges | undefined;
+  knownItemRanges(elements: readonly unknown[]): Ranges | undefined;
 }
 
 const tagged = (...parts: unknown[]): unknown => ({ $: parts });
@@ -19,7 +19,7 @@ const omitted = Symbol("omitted");
 function objectTag(value: object, encoder: Encoder): unknown {
   if (value instanceof Date) return tagged("d", Number.isNaN(value.getTime()) ? null : value.getTime());
   if (value instanceof Map) return tagged("map", ...Array.from(value, (entry) => encoder.array(entry)));
-  if (value instanceof Set) return tagged("set", ...Array.from(value, (entry) => encoder.plain(entry)));
+  if (value instanceof Set) return tagged("set", ...Array.from(value, (entry) => encoder.toJson(entry)));
   if (ArrayBuffer.isView(value)) {
     return encoder.binary(value.constructor.name, new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
   }
@@ -31,7 +31,7 @@ function objectTag(value: object, encoder: Encoder): unknown {
     const cause = value.cause === undefined ? {} : { cause: value.cause };
     return tagged("e", value.constructor.name, value.message, encoder.object({ ...own, name: value.name, ...cause }));
   }
-  if (isDeltaSnapshot(value)) return tagged("delta", encoder.plain(value.value));
+  if (isDeltaSnapshot(value)) return tagged("delta", encoder.toJson(value.value));
   return undefined;
 }
 
@@ -53,7 +53,7 @@ export class Encoder {
   }
 
   /** The JSON of any value; the value itself when it is plain JSON already. Circles end as "[Circular]", as upstream. */
-  plain(value: unknown): unknown {
+  toJson(value: unknown): unknown {
     const json = this.#write(value);
     return json === omitted ? tagged("u") : json;
   }
@@ -95,7 +95,7 @@ export class Encoder {
       if (prototype === Object.prototype) return this.object(value);
       if (isBaseMessage(value)) {
         const written = this.#writer.writeMessage(value, this);
-        return "json" in written ? written.json : itemNode(written.sequence);
+        return "json" in written ? written.json : itemReference(written.sequence);
       }
       if (prototype === null) return tagged("null", this.object(value));
       return objectTag(value, this) ?? this.#instance(value);
@@ -106,7 +106,7 @@ export class Encoder {
 
   /** An array, entry by entry; consecutive items become ranges when it holds nothing else. */
   array(value: readonly unknown[]): unknown {
-    const ranges = this.#writer.knownList(value);
+    const ranges = this.#writer.knownItemRanges(value);
     if (ranges !== undefined) return tagged("l", ...ranges);
     let copy: unknown[] | undefined;
     let items = value.length;
@@ -122,7 +122,7 @@ export class Encoder {
       if (sequenceOf(written) !== undefined) items -= 1;
     }
     if (copy === undefined) return value;
-    return items === 0 ? joined(copy) : copy;
+    return items === 0 ? compactReferences(copy) : copy;
   }
 
   /** An object's own enumerable keys. Functions and symbols are left out, as JSON does. */
@@ -137,9 +137,9 @@ export class Encoder {
       if (key === "$") escape = true;
       if (written !== entry && copy === undefined) {
         copy = {};
-        for (const earlier of keys.slice(0, index)) define(copy, earlier, Reflect.get(value, earlier));
+        for (const earlier of keys.slice(0, index)) setOwnProperty(copy, earlier, Reflect.get(value, earlier));
       }
-      if (copy !== undefined && written !== omitted) define(copy, key, written);
+      if (copy !== undefined && written !== omitted) setOwnProperty(copy, key, written);
     }
     return escape ? tagged("o", copy ?? value) : (copy ?? value);
   }
@@ -155,15 +155,15 @@ export class Encoder {
     const record: unknown = value.toJSON();
     const isRecord = typeof record === "object" && record !== null && "lc" in record && "type" in record;
     if (isRecord && record.lc === 1 && record.type === "constructor") return tagged("lc", JSON.stringify(record));
-    return record === value ? this.object(value) : this.plain(record);
+    return record === value ? this.object(value) : this.toJson(record);
   }
 }
 
 /** A reference to an item. */
-export const itemNode = (sequence: number): unknown => tagged("m", sequence);
+export const itemReference = (sequence: number): unknown => tagged("m", sequence);
 
 /** The JSON of an array from the JSON of its entries: ranges when all of them are references to items. */
-export function joined(nodes: unknown[]): unknown {
+export function compactReferences(nodes: unknown[]): unknown {
   return nodes.length > 0 && nodes.every((node) => sequenceOf(node) !== undefined) ? asRanges(nodes) : nodes;
 }
 

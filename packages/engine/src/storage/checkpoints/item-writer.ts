@@ -6,8 +6,8 @@ import { unframe } from "./decode.ts";
 import {
   Encoder,
   frame,
-  itemNode,
-  joined,
+  itemReference,
+  compactReferences,
   type MessageWriter,
   fingerprintOf,
   type Serialised,
@@ -60,7 +60,7 @@ export class ItemWriter implements MessageWriter {
   /** The row for a value of any shape. */
   encode(value: unknown): string | Buffer {
     const encoder = new Encoder(this, this.#ancestors);
-    return frame(JSON.stringify(encoder.plain(value)), encoder.bytes);
+    return frame(JSON.stringify(encoder.toJson(value)), encoder.bytes);
   }
 
   /** The row for what a task wrote. Large elements of a written array become items, so that a list can refer to them. */
@@ -143,7 +143,7 @@ export class ItemWriter implements MessageWriter {
   }
 
   /** See `MessageWriter`. For the shallow comparison only: a long history is in every `values` event, and is the same but for its end. */
-  knownList(elements: readonly unknown[]): Ranges | undefined {
+  knownItemRanges(elements: readonly unknown[]): Ranges | undefined {
     if (this.#options.verify || elements.length < longList) return undefined;
     const ranges: Ranges = [];
     let weight = 0;
@@ -179,17 +179,17 @@ export class ItemWriter implements MessageWriter {
   }
 
   #writtenValue(value: unknown, encoder: Encoder): unknown {
-    if (!Array.isArray(value) || !value.some((element) => isData(element))) return encoder.plain(value);
-    return joined(Array.from(value, (element: unknown) => this.#element(element, encoder)));
+    if (!Array.isArray(value) || !value.some((element) => isData(element))) return encoder.toJson(value);
+    return compactReferences(Array.from(value, (element: unknown) => this.#element(element, encoder)));
   }
 
   #element(element: unknown, encoder: Encoder): unknown {
-    if (!isData(element)) return encoder.plain(element);
+    if (!isData(element)) return encoder.toJson(element);
     const reference = this.#reference(element);
-    if (reference !== undefined) return itemNode(this.#known(element, reference));
+    if (reference !== undefined) return itemReference(this.#known(element, reference));
     const serialised = this.#serialise(element);
-    if (serialised.data.length < smallElement) return encoder.plain(element);
-    return itemNode(this.#add(element, serialised));
+    if (serialised.data.length < smallElement) return encoder.toJson(element);
+    return itemReference(this.#add(element, serialised));
   }
 
   /** The sequence of an object that is stored; a new one when it was changed since. */
@@ -223,7 +223,7 @@ export class ItemWriter implements MessageWriter {
     if (kind !== undefined && isBaseMessage(value)) {
       return serialiseMessage(value, kind, encoder);
     }
-    const text = JSON.stringify(encoder.plain(value));
+    const text = JSON.stringify(encoder.toJson(value));
     return { data: frame(text, encoder.bytes), fingerprint: fingerprintOf(text, encoder.bytes) };
   }
 

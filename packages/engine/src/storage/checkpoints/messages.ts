@@ -84,8 +84,8 @@ export function makeMessage(kind: string, fields: Record<string, unknown>, id: u
   const kwargs: Record<string, unknown> = Object.assign({}, message.lc_kwargs);
   if (Object.hasOwn(fields, "__proto__")) {
     for (const [key, value] of Object.entries(fields)) {
-      define(kwargs, key, value);
-      define(message, key, value);
+      setOwnProperty(kwargs, key, value);
+      setOwnProperty(message, key, value);
     }
   } else {
     Object.assign(kwargs, fields);
@@ -96,7 +96,7 @@ export function makeMessage(kind: string, fields: Record<string, unknown>, id: u
 }
 
 /** Sets a property as data: a key such as `__proto__` must not reach a setter. */
-export function define(target: object, key: string, value: unknown): void {
+export function setOwnProperty(target: object, key: string, value: unknown): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
   } else {
