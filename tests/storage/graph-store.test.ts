@@ -1,6 +1,6 @@
 import { AsyncBatchedStore, InMemoryStore, type BaseStore } from "@langchain/langgraph-checkpoint";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { GraphStore, passStoreQueues } from "@millrace/engine/storage/items/store-items";
+import { GraphStore, bypassStoreQueues } from "@millrace/engine/storage/items/store-items";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
 
 let storage: SqliteStorage;
@@ -80,7 +80,7 @@ describe("the store of a graph", () => {
 
 describe("LangGraph's queue before a store", () => {
   it("passes on requests at once and completely, and has no timer", async () => {
-    expect(passStoreQueues()).toBe(true);
+    expect(bypassStoreQueues()).toBe(true);
     const store = storeOf("ada");
     const queue = new AsyncBatchedStore(store);
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;

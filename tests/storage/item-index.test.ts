@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearness, textsToEmbed, unitVector } from "@millrace/engine/storage/items/item-filter";
+import { cosineSimilarity, textsToEmbed, unitVector } from "@millrace/engine/storage/items/item-filter";
 
 describe("the texts of an item that are embedded", () => {
   const value = {
@@ -44,18 +44,18 @@ describe("the similarity of vectors", () => {
   it("is 1 for the same direction, -1 for the opposite one, and symmetric", () => {
     fc.assert(
       fc.property(vector, vector, fc.integer({ min: 1, max: 9 }), (one, other, factor) => {
-        const near = nearness(unitVector(one), unitVector(other));
+        const near = cosineSimilarity(unitVector(one), unitVector(other));
         expect(Math.abs(near)).toBeLessThan(1.0001);
-        expect(nearness(unitVector(other), unitVector(one))).toBeCloseTo(near, 5);
+        expect(cosineSimilarity(unitVector(other), unitVector(one))).toBeCloseTo(near, 5);
         const longer = one.map((number) => number * factor);
-        expect(nearness(unitVector(one), unitVector(longer))).toBeCloseTo(1, 4);
-        expect(nearness(unitVector(one), unitVector(one.map((number) => -number)))).toBeCloseTo(-1, 4);
+        expect(cosineSimilarity(unitVector(one), unitVector(longer))).toBeCloseTo(1, 4);
+        expect(cosineSimilarity(unitVector(one), unitVector(one.map((number) => -number)))).toBeCloseTo(-1, 4);
       }),
     );
   });
 
   it("is 0 for a vector without a direction, or of another length", () => {
-    expect(nearness(unitVector(new Float32Array(3)), Float32Array.of(1, 0, 0))).toBe(0);
-    expect(nearness(Float32Array.of(1, 0), Float32Array.of(1, 0, 0))).toBe(0);
+    expect(cosineSimilarity(unitVector(new Float32Array(3)), Float32Array.of(1, 0, 0))).toBe(0);
+    expect(cosineSimilarity(Float32Array.of(1, 0), Float32Array.of(1, 0, 0))).toBe(0);
   });
 });

@@ -25,7 +25,7 @@ import { Runs } from "./runs/runs.ts";
 import { WebhookSender } from "./runs/webhook-sender.ts";
 import { ServerFeed } from "./sessions/overview/server-feed.ts";
 import { withDefaultTimes } from "./storage/default-times.ts";
-import { passStoreQueues } from "./storage/items/store-items.ts";
+import { bypassStoreQueues } from "./storage/items/store-items.ts";
 import { createSqliteStorage } from "./storage/sqlite/storage.ts";
 import type { OpenedStorage, Storage } from "./storage/storage.ts";
 import { openTelemetry } from "./telemetry/open-telemetry.ts";
@@ -281,7 +281,7 @@ async function openStorage(
   const { dataDir, conversations, database, databaseListenUrl: listenUrl, leaseSeconds } = config;
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
-  passStoreQueues();
+  bypassStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
   // The PostgreSQL driver is loaded only if used.
   const storage =

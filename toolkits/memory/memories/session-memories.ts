@@ -88,8 +88,8 @@ async function chooseLines(
   const costOf = ({ id }: Memory): number => costs.get(id) ?? 0;
   const isWhole = all.reduce((sum, one) => sum + costOf(one), 0) <= room;
   const near = isWhole || request.trim() === "" ? [] : await nearest(store, request, warn);
-  const nearness = new Map(near.map(({ id }, place) => [id, place]));
-  const placeOf = ({ id }: Memory): number => nearness.get(id) ?? near.length;
+  const cosineSimilarity = new Map(near.map(({ id }, place) => [id, place]));
+  const placeOf = ({ id }: Memory): number => cosineSimilarity.get(id) ?? near.length;
   const inOrder = all.toSorted((one, other) => ranks[one.kind] - ranks[other.kind] || placeOf(one) - placeOf(other));
   const chosen = new Set<string>();
   for (const one of inOrder) {

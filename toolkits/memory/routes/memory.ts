@@ -14,7 +14,13 @@ import type { MemoryStore } from "../memories/memory-store.ts";
 const MemoryPath = z.object({ memory_id: MemoryId });
 const Wanted = z.object({
   kind: MemoryKind.optional(),
-  query: z.string().trim().min(1).max(1000).optional().describe("Orders by nearness, and leaves out what is not near"),
+  query: z
+    .string()
+    .trim()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("Orders by cosineSimilarity, and leaves out what is not near"),
 });
 const Listed = z.object({
   data: z.array(Memory),

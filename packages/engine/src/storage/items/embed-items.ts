@@ -1,6 +1,6 @@
 import { isAppError } from "../../errors/errors.ts";
 import { type ItemIndex, textsToEmbed, unitVector } from "./item-filter.ts";
-import { bytesOf, type ItemRows, type MadeVectors, type PendingRow, type Wanted } from "./item-rows.ts";
+import { bytesOf, type ItemRows, type ItemVectors, type PendingRow, type PendingQuery } from "./item-rows.ts";
 import { type ItemHit, nearestItems, searchItems } from "./item-search.ts";
 import type { ItemQuery } from "./store-items.ts";
 
@@ -40,7 +40,7 @@ interface Failure {
  */
 export async function embedItems(
   { items, index }: IndexedItems,
-  { owner, until = Infinity, ...wanted }: Wanted & { owner: string; until?: number },
+  { owner, until = Infinity, ...wanted }: PendingQuery & { owner: string; until?: number },
 ): Promise<void> {
   const pending = await items.pending(owner, wanted, index.madeBy);
   const work: Work = { items, index, until, refused: [], takesOthers: false };
@@ -64,7 +64,7 @@ export async function embedItems(
 type CatchUp = (indexed: IndexedItems, owner: string, prefix: readonly string[]) => Promise<void>;
 
 /** For one store: callers that look for the same items share the work. */
-export function createCatchUp(): CatchUp {
+export function createPendingEmbedder(): CatchUp {
   const underWay = new Map<string, Promise<void>>();
   return (indexed, owner, prefix) => {
     const key = JSON.stringify([owner, prefix]);
@@ -125,7 +125,7 @@ async function embedTogether(work: Work, rows: readonly PendingRow[], longest = 
 }
 
 /** One without texts gets an empty vector: it was looked at. */
-function madeOf(row: PendingRow, vectors: readonly Float32Array[]): MadeVectors {
+function madeOf(row: PendingRow, vectors: readonly Float32Array[]): ItemVectors {
   return { row, vectors: vectors.length === 0 ? [null] : vectors.map((vector) => bytesOf(unitVector(vector))) };
 }
 

@@ -167,12 +167,12 @@ export function textsToEmbed(
 
 /** A vector of the same direction and the length 1; one without a direction stays as it is. */
 export function unitVector(vector: Float32Array): Float32Array {
-  const length = Math.sqrt(nearness(vector, vector));
+  const length = Math.sqrt(cosineSimilarity(vector, vector));
   return length === 0 ? vector : vector.map((number) => number / length);
 }
 
 /** How near two vectors of the length 1 are in direction, from -1 to 1 (their cosine); 0 where they do not belong together. */
-export function nearness(one: Float32Array, other: Float32Array): number {
+export function cosineSimilarity(one: Float32Array, other: Float32Array): number {
   if (one.length !== other.length) return 0;
   let product = 0;
   for (let place = 0; place < one.length; place += 1) product += (one[place] ?? 0) * (other[place] ?? 0);

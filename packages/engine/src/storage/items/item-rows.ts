@@ -80,7 +80,7 @@ export function changeOver(item: WrittenItem, found: ChangedRow | undefined): Wr
 }
 
 /** Which items are to be embedded: those at these places, or so many below a namespace, last changed first. */
-export type Wanted =
+export type PendingQuery =
   | { places: readonly { namespace: readonly string[]; key: string }[] }
   | { prefix: readonly string[]; most: number };
 
@@ -106,15 +106,15 @@ export interface ItemRows {
   removeExpired(): Promise<string | undefined>;
   clear(owner: string): Promise<void>;
   /** Items that are to be embedded and have no vectors of this maker. */
-  pending(owner: string, wanted: Wanted, madeBy: string): Promise<PendingRow[]>;
+  pending(owner: string, wanted: PendingQuery, madeBy: string): Promise<PendingRow[]>;
   /** Keeps the vectors of items, in the place of others; not of those that have changed meanwhile. */
-  keepVectors(made: readonly MadeVectors[], madeBy: string): Promise<void>;
+  keepVectors(made: readonly ItemVectors[], madeBy: string): Promise<void>;
   /** The vectors of items that a maker has made, in any order. */
   vectors(ids: readonly number[], madeBy: string): Promise<z.infer<typeof VectorRow>[]>;
 }
 
 /** The vectors of an item; a `null` alone for one without texts. */
-export interface MadeVectors {
+export interface ItemVectors {
   row: PendingRow;
   vectors: readonly (Uint8Array | null)[];
 }
@@ -131,9 +131,9 @@ export function expiryAfter(ttl: number): string {
 }
 
 /** A change in the form of its row. */
-export function toWritten({ namespace, key, value, index, ttl = null, filter, keeps = [] }: ItemChange): WrittenItem {
+export function toWrittenItem({ namespace, key, value, index, ttl = null, filter, keeps = [] }: ItemChange): WrittenItem {
   return {
-    namespace: joined(namespace),
+    namespace: joinNamespace(namespace),
     key,
     value: value === null ? null : JSON.stringify(value),
     indexed: JSON.stringify(index ?? null),
@@ -145,7 +145,7 @@ export function toWritten({ namespace, key, value, index, ttl = null, filter, ke
 }
 
 /** A namespace as it is stored: each label with a dot behind it, so that what is below it begins with its text. */
-export function joined(labels: readonly string[]): string {
+export function joinNamespace(labels: readonly string[]): string {
   return labels.map((label) => `${label}.`).join("");
 }
 
@@ -157,7 +157,7 @@ export function splitNamespace(text: string): string[] {
 /** Between which texts all namespaces lie that begin with these labels; `undefined` for no labels, which all begin with. */
 export function rangeOf(prefix: readonly string[]): Range | undefined {
   if (prefix.length === 0) return undefined;
-  const from = joined(prefix);
+  const from = joinNamespace(prefix);
   // The character after the dot.
   return { from, to: `${from.slice(0, -1)}/` };
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../records.ts";
-import { matchesFilter, nearness, scoreOf } from "./item-filter.ts";
+import { matchesFilter, cosineSimilarity, scoreOf } from "./item-filter.ts";
 import { type ContentRow, floatsOf, type ItemRows, rangeOf, splitNamespace } from "./item-rows.ts";
 import type { ItemQuery, NamespaceQuery } from "./store-items.ts";
 
@@ -72,7 +72,7 @@ export async function nearestItems(
     const best = new Map<number, number>();
     for (const { item, vector } of await items.vectors(fitting, madeBy)) {
       if (vector === null) continue;
-      best.set(item, Math.max(best.get(item) ?? -Infinity, nearness(unit, floatsOf(vector))));
+      best.set(item, Math.max(best.get(item) ?? -Infinity, cosineSimilarity(unit, floatsOf(vector))));
     }
     const scored = fitting.map((id) => ({ id, score: best.get(id) }));
     hits = [...hits, ...scored].toSorted(byScore).slice(0, offset + limit);

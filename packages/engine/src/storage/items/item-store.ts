@@ -1,6 +1,6 @@
-import { createCatchUp, embedItems, searchIndexed } from "./embed-items.ts";
+import { createPendingEmbedder, embedItems, searchIndexed } from "./embed-items.ts";
 import type { ItemIndex } from "./item-filter.ts";
-import { expiryAfter, type ItemRow, type ItemRows, joined, toWritten } from "./item-rows.ts";
+import { expiryAfter, type ItemRow, type ItemRows, joinNamespace, toWrittenItem } from "./item-rows.ts";
 import { listNamespaces, searchItems } from "./item-search.ts";
 import type { FoundItem, ItemStore } from "./store-items.ts";
 
@@ -12,7 +12,7 @@ function toItem({ namespace, key, value, created_at, updated_at, ttl }: ItemRow,
 /** The items of the store over their rows in a database. */
 export function createItemStore(items: ItemRows): ItemStore {
   const listeners: ((time: string) => void)[] = [];
-  const catchUp = createCatchUp();
+  const catchUp = createPendingEmbedder();
   let index: ItemIndex | undefined;
   const tell = (times: Iterable<string | null>): void => {
     for (const time of times) if (time !== null) for (const listener of listeners) listener(time);
@@ -29,7 +29,7 @@ export function createItemStore(items: ItemRows): ItemStore {
   };
   return {
     async change(owner, changes, embeds = true) {
-      const written = await items.write(owner, changes.map(toWritten));
+      const written = await items.write(owner, changes.map(toWrittenItem));
       tell(written.map(({ expires_at }) => expires_at));
       if (embeds) await embed(owner, changes);
     },
@@ -37,7 +37,7 @@ export function createItemStore(items: ItemRows): ItemStore {
     embed,
 
     async get(owner, namespace, key, refreshes = true) {
-      const row = await items.at(owner, joined(namespace), key);
+      const row = await items.at(owner, joinNamespace(namespace), key);
       if (row === undefined) return undefined;
       if (refreshes) await refresh([row]);
       return toItem(row);

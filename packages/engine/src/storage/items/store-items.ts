@@ -176,7 +176,7 @@ interface StoreQueue {
  * its `index`, which they would lose, and lists and batches too, which they would refuse. Does nothing, and says
  * `false`, when the library is not shaped as the version this was written for (@langchain/langgraph-checkpoint 1.2).
  */
-export function passStoreQueues(): boolean {
+export function bypassStoreQueues(): boolean {
   const { prototype } = AsyncBatchedStore;
   const known = ["start", "stop", "put", "batch", "enqueueOperation"].every((name) => name in prototype);
   if (!known) return false;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
-import { nearness } from "./item-filter.ts";
+import { cosineSimilarity } from "./item-filter.ts";
 import { floatsOf } from "./item-rows.ts";
 
 /** A piece of a file: its lines, counted from 1, and what it means as a vector of the length 1. */
@@ -92,7 +92,7 @@ export async function nearestPieces(
     signal.throwIfAborted();
     const batch = pieces.slice(at, at + comparedAtOnce);
     const scores = new Map(
-      (await rows.vectors(batch)).map((row) => [row.piece, nearness(vector, floatsOf(row.vector))]),
+      (await rows.vectors(batch)).map((row) => [row.piece, cosineSimilarity(vector, floatsOf(row.vector))]),
     );
     const scored = batch.flatMap((piece) => {
       const score = scores.get(piece);

@@ -9,14 +9,14 @@ import {
   itemColumns,
   ItemRow,
   type ItemRows,
-  joined,
-  type MadeVectors,
+  joinNamespace,
+  type ItemVectors,
   pendingColumns,
   PendingRow,
   type Range,
   rangeOf,
   VectorRow,
-  type Wanted,
+  type PendingQuery,
   type WrittenItem,
 } from "../../items/item-rows.ts";
 import { readRow, readRows } from "../../rows.ts";
@@ -106,7 +106,7 @@ async function changesOver(
   const rows = await statements.rows(lockSql, [owner, clusterDate(), longAgo, ...places]);
   const found = readRows(LockedRow, "store_items", rows).filter(({ is_there }) => is_there);
   return items.flatMap((item) => {
-    const at = found.find(({ namespace, key }) => key === item.key && joined(namespace) === item.namespace);
+    const at = found.find(({ namespace, key }) => key === item.key && joinNamespace(namespace) === item.namespace);
     return changeOver(item, at);
   });
 }
@@ -129,7 +129,7 @@ async function writeItems(
   }, false);
 }
 
-async function keep(statements: Statements, made: readonly MadeVectors[], madeBy: string): Promise<void> {
+async function keep(statements: Statements, made: readonly ItemVectors[], madeBy: string): Promise<void> {
   const unchanged = `SELECT id, ${asyncCommit} FROM unnest($1::bigint[], $2::text[], $3::text[]) AS made (item, value, indexed)
     JOIN store_items USING (value, indexed) WHERE id = item FOR NO KEY UPDATE OF store_items`;
   const rows = made.map(({ row }) => row);
@@ -153,13 +153,13 @@ async function keep(statements: Statements, made: readonly MadeVectors[], madeBy
 async function pendingItems(
   database: Statements,
   owner: string,
-  wanted: Wanted,
+  wanted: PendingQuery,
   madeBy: string,
 ): Promise<PendingRow[]> {
   const given = [owner, clusterDate(), madeBy];
   if ("places" in wanted) {
     const sql = `${pendingSql} AND (namespace, key) IN (SELECT * FROM unnest($4::text[], $5::text[]))`;
-    const namespaces = wanted.places.map(({ namespace }) => joined(namespace));
+    const namespaces = wanted.places.map(({ namespace }) => joinNamespace(namespace));
     const keys = wanted.places.map(({ key }) => key);
     return readRows(PendingRow, "store_items", await database.read(sql, [...given, namespaces, keys]));
   }

@@ -8,14 +8,14 @@ import {
   itemColumns,
   ItemRow,
   type ItemRows,
-  joined,
-  type MadeVectors,
+  joinNamespace,
+  type ItemVectors,
   pendingColumns,
   PendingRow,
   type Range,
   rangeOf,
   VectorRow,
-  type Wanted,
+  type PendingQuery,
   type WrittenItem,
 } from "../../items/item-rows.ts";
 import { parseRow, readRow, readRows } from "../../rows.ts";
@@ -62,13 +62,13 @@ function removeExpired(database: Database): string | undefined {
   return readRow(ExpiryRow, "store_items", next)?.expires_at ?? undefined;
 }
 
-function pendingItems(database: Database, owner: string, wanted: Wanted, madeBy: string): PendingRow[] {
+function pendingItems(database: Database, owner: string, wanted: PendingQuery, madeBy: string): PendingRow[] {
   const common = { owner, madeBy, now: new Date().toISOString() };
   const select = `SELECT ${pendingColumns} FROM store_items WHERE ${isThere} AND ${isPending}`;
   if ("places" in wanted) {
     const statement = database.prepare(`${select} AND namespace = @namespace AND key = @key`);
     return wanted.places.flatMap(({ namespace, key }) =>
-      readRows(PendingRow, "store_items", statement.all({ ...common, namespace: joined(namespace), key })),
+      readRows(PendingRow, "store_items", statement.all({ ...common, namespace: joinNamespace(namespace), key })),
     );
   }
   const range = rangeOf(wanted.prefix);
@@ -78,7 +78,7 @@ function pendingItems(database: Database, owner: string, wanted: Wanted, madeBy:
   return readRows(PendingRow, "store_items", statement.all({ ...common, ...range, most: wanted.most }));
 }
 
-function keep(database: Database, { row, vectors }: MadeVectors, madeBy: string): void {
+function keep(database: Database, { row, vectors }: ItemVectors, madeBy: string): void {
   const { id, value, indexed } = row;
   const same = database
     .prepare("SELECT 1 FROM store_items WHERE id = @id AND value = @value AND indexed = @indexed")
