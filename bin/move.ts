@@ -21,7 +21,7 @@ class ProgressLine {
   readonly #isTerminal = process.stderr.isTTY;
   #reportedAt = 0;
 
-  readonly tell = ({ step, table, rows, of }: MoveProgress): void => {
+  readonly tell = ({ step, table, rows, total: of }: MoveProgress): void => {
     const isDone = rows >= of;
     if (!isDone && (!this.#isTerminal || performance.now() - this.#reportedAt < 100)) return;
     this.#reportedAt = performance.now();
@@ -29,7 +29,7 @@ class ProgressLine {
     this.#write(`${step} ${table}: ${rows} of ${of} rows${share}`, isDone);
   };
 
-  readonly onAnew = (): void => {
+  readonly onRestart = (): void => {
     this.#write("What a former move has left is not what there is now: it begins anew.", true);
   };
 
@@ -47,7 +47,7 @@ async function move({ path, to, from }: Way): Promise<number> {
     import("@millrace/engine/storage/postgres/database/move-database"),
   ]);
   const progress = new ProgressLine();
-  const options = { tell: progress.tell, onAnew: progress.onAnew, signal: new AbortController().signal };
+  const options = { tell: progress.tell, onRestart: progress.onRestart, signal: new AbortController().signal };
   const between = (
     tables: {
       sqlite: ReadonlyMap<string, readonly string[]>;

@@ -208,7 +208,7 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
   type Options = Partial<Parameters<typeof moveRows>[3]>;
   const options = (given: Options = {}) => ({
     tell: () => undefined,
-    onAnew: () => undefined,
+    onRestart: () => undefined,
     signal: new AbortController().signal,
     ...given,
   });
@@ -232,9 +232,9 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
     const history = await historyOf(before);
     await before.close();
     const told: MoveProgress[] = [];
-    const count = await moveTo({ tell: (progress) => void told.push(progress) });
+    const count = await moveTo({ onProgress: (progress) => void told.push(progress) });
     expect(count).toBe(Object.values(content).flat().length);
-    expect(told.at(-1)).toMatchObject({ step: "compared", rows: told.at(-1)?.of });
+    expect(told.at(-1)).toMatchObject({ step: "compared", rows: told.at(-1)?.total });
     const moved = await createPostgresStorage(url);
     try {
       expect(await historyOf(moved)).toEqual(history);
@@ -275,7 +275,7 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
     const tell = ({ table }: MoveProgress) => {
       if (table === "tasks") aborting.abort(new Error("stopped"));
     };
-    await expect(moveTo({ tell, signal: aborting.signal })).rejects.toThrow("stopped");
+    await expect(moveTo({ onProgress: tell, signal: aborting.signal })).rejects.toThrow("stopped");
     const early = new PostgresDatabase(url);
     await expect(migrate(early, migrations)).rejects.toMatchObject({
       code: "conflict",
@@ -296,7 +296,7 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
     const stop = ({ table }: MoveProgress) => {
       if (table === "tasks") cut.abort(new Error("stopped"));
     };
-    await expect(moveBack(back, { tell: stop, signal: cut.signal })).rejects.toThrow("stopped");
+    await expect(moveBack(back, { onProgress: stop, signal: cut.signal })).rejects.toThrow("stopped");
     expect(existsSync(back)).toBe(false);
     await moveBack(back);
     expect(contentOf(back)).toEqual(contentOf());
@@ -309,7 +309,7 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
       const tell = ({ table }: MoveProgress) => {
         if (table === "tasks") aborting.abort(new Error("stopped"));
       };
-      await expect(moveTo({ tell, signal: aborting.signal })).rejects.toThrow("stopped");
+      await expect(moveTo({ onProgress: tell, signal: aborting.signal })).rejects.toThrow("stopped");
       withFile((database) => {
         if (what === "a row more") database.exec("DELETE FROM grants");
         if (what === "a row less")
@@ -319,7 +319,7 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
         if (what === "a row that was changed") database.exec("UPDATE runs SET kwargs = '{\"other\": 1}' WHERE id = 2");
       });
       let anew = 0;
-      await moveTo({ onAnew: () => void (anew += 1) });
+      await moveTo({ onRestart: () => void (anew += 1) });
       expect(anew).toBe(1);
       const back = join(folder, "back.db");
       await moveBack(back);
@@ -343,7 +343,7 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
       const env = { ...process.env, URL: url, SQL: "UPDATE store_items SET value = '{}'" };
       expect(spawnSync(process.execPath, ["-e", changeScript], { env, cwd: projectFolder }).status).toBe(0);
     };
-    await expect(moveTo({ tell })).rejects.toMatchObject({
+    await expect(moveTo({ onProgress: tell })).rejects.toMatchObject({
       code: "storage_corrupt",
       message: expect.stringContaining("table store_items, at the row 5"),
     });

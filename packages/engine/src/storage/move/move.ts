@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 import { AppError, isAppError } from "../../errors/errors.ts";
-import { isSame, keyOf, type Layout, type MovedRow } from "./tables.ts";
+import { isSameRow, keyOf, type Layout, type MovedRow } from "./tables.ts";
 
 /** A database that rows come from. */
 export interface MoveSource {
@@ -26,21 +26,21 @@ export interface MoveProgress {
   step: "copied" | "compared";
   table: string;
   rows: number;
-  of: number;
+  total: number;
 }
 
 /**
  * How a move reports its progress, and when it ends early: what was copied stays, and the next one goes on behind it.
  */
 export interface MoveOptions {
-  tell: (progress: MoveProgress) => void;
+  onProgress: (progress: MoveProgress) => void;
   /** Told when what a former move has left is another database's, so that it begins anew. */
-  onAnew: () => void;
+  onRestart: () => void;
   signal: AbortSignal;
 }
 
 /** What is in the target is not what is in the source. */
-class Differs extends Error {
+class RowMismatch extends Error {
   readonly table: string;
   constructor(table: string, key: MovedRow | undefined) {
     super(`table ${table}, ${key === undefined ? "at its end" : `at the row ${describeKey(key)}`}`);
@@ -70,16 +70,16 @@ export async function moveRows(
     await copyAll(source, target, layouts, options);
   } catch (error) {
     // Half a copy that cannot be read is worth no more than one of something else.
-    if (!(error instanceof Differs) && !(isAppError(error) && error.code === "storage_corrupt")) throw error;
-    options.onAnew();
+    if (!(error instanceof RowMismatch) && !(isAppError(error) && error.code === "storage_corrupt")) throw error;
+    options.onRestart();
     await target.clear();
     await copyAll(source, target, layouts, options);
   }
   let rows = 0;
   try {
-    for (const layout of layouts) rows += await walk(source, target, { layout, step: "compared" }, options);
+    for (const layout of layouts) rows += await copyOrCompare(source, target, { layout, step: "compared" }, options);
   } catch (error) {
-    if (!(error instanceof Differs)) throw error;
+    if (!(error instanceof RowMismatch)) throw error;
     throw new AppError("storage_corrupt", `${target.place} is not what ${source.place} is: ${error.message}.`, {
       suggestion: "Let nobody else write to either, then move again.",
       cause: error,
@@ -94,15 +94,15 @@ async function copyAll(
   layouts: readonly Layout[],
   options: MoveOptions,
 ): Promise<void> {
-  for (const layout of layouts) await walk(source, target, { layout, step: "copied" }, options);
+  for (const layout of layouts) await copyOrCompare(source, target, { layout, step: "copied" }, options);
 }
 
 /** Goes through a table of both; rows that the target has not are added when it is `copied`, and a difference when it is `compared`. */
-async function walk(
+async function copyOrCompare(
   source: MoveSource,
   target: MoveTarget,
   { layout, step }: { layout: Layout; step: MoveProgress["step"] },
-  { tell, signal }: MoveOptions,
+  { onProgress: tell, signal }: MoveOptions,
 ): Promise<number> {
   const table = layout.name;
   const of = await source.count(table);
@@ -114,23 +114,23 @@ async function walk(
     const batch = await source.read(layout, after);
     const last = batch.at(-1);
     if (last === undefined) break;
-    if (step === "compared") checkSums(layout, batch);
+    if (step === "compared") verifyChecksums(layout, batch);
     const end = keyOf(layout, last);
     const there = mayBeThere ? await target.between(layout, after, end, batch.length + 1) : [];
     requireBeginning(layout, batch, there);
     const left = batch.slice(there.length);
     if (left.length > 0) {
-      if (step === "compared") throw new Differs(table, keyOf(layout, left[0] ?? last));
-      if (mayBeThere && (await target.read(layout, end)).length > 0) throw new Differs(table, end);
+      if (step === "compared") throw new RowMismatch(table, keyOf(layout, left[0] ?? last));
+      if (mayBeThere && (await target.read(layout, end)).length > 0) throw new RowMismatch(table, end);
       mayBeThere = false;
       await target.insert(layout, left);
     }
     rows += batch.length;
     after = end;
-    tell({ step, table, rows, of });
+    tell({ step, table, rows, total: of });
   }
   const [extra] = mayBeThere ? await target.read(layout, after) : [];
-  if (extra !== undefined) throw new Differs(table, keyOf(layout, extra));
+  if (extra !== undefined) throw new RowMismatch(table, keyOf(layout, extra));
   return rows;
 }
 
@@ -138,12 +138,12 @@ async function walk(
 function requireBeginning(layout: Layout, batch: readonly MovedRow[], there: readonly MovedRow[]): void {
   for (const [at, row] of there.entries()) {
     const wanted = batch[at];
-    if (wanted === undefined || !isSame(wanted, row)) throw new Differs(layout.name, keyOf(layout, row));
+    if (wanted === undefined || !isSameRow(wanted, row)) throw new RowMismatch(layout.name, keyOf(layout, row));
   }
 }
 
 /** The rows that have a checksum have to be what was written. Throws `storage_corrupt`. */
-export function checkSums(layout: Layout, rows: readonly MovedRow[]): void {
+export function verifyChecksums(layout: Layout, rows: readonly MovedRow[]): void {
   const damaged = damagedRows(layout, rows);
   if (damaged[0] === undefined) return;
   throw new AppError(

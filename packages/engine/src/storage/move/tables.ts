@@ -129,7 +129,7 @@ function layoutOf(table: MovedTable, here: readonly string[], there: readonly Po
 }
 
 /** All of each table of PostgreSQL, to be read. */
-export function wholeLayouts(postgres: ReadonlyMap<string, readonly PostgresColumn[]>): Layout[] {
+export function readLayouts(postgres: ReadonlyMap<string, readonly PostgresColumn[]>): Layout[] {
   return movedTables.map((table) => {
     const columns = postgres.get(table.name);
     if (columns === undefined) throw wrongSchema(`PostgreSQL has no table ${table.name}`);
@@ -187,7 +187,7 @@ export function keyOf(layout: Layout, row: MovedRow): MovedRow {
 }
 
 /** Whether two rows are the same, value by value and byte by byte. */
-export function isSame(one: MovedRow, other: MovedRow): boolean {
+export function isSameRow(one: MovedRow, other: MovedRow): boolean {
   return one.every((value, at) => {
     const against = other[at];
     return value instanceof Uint8Array && against instanceof Uint8Array

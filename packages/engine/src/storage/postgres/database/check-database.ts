@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { damagedRows } from "../../move/move.ts";
-import { keyOf, type MovedRow, wholeLayouts } from "../../move/tables.ts";
+import { keyOf, type MovedRow, readLayouts } from "../../move/tables.ts";
 import { parseRow } from "../../rows.ts";
 import { requireSchema } from "../migrations.ts";
 import { migrations } from "../migrations/index.ts";
@@ -29,7 +29,7 @@ export async function checkPostgres(url: string): Promise<PostgresReport> {
     const source = sourceOf(database, database.place);
     const problems: string[] = [];
     const rows = new Map<string, number>();
-    for (const layout of wholeLayouts(await describeTables(database))) {
+    for (const layout of readLayouts(await describeTables(database))) {
       let [found, damaged] = [0, 0];
       let after: MovedRow | undefined;
       do {
