@@ -142,7 +142,7 @@ describe("a group commit", () => {
   const ids = (): unknown => database.raw.prepare("SELECT id FROM numbers ORDER BY id").pluck().all();
   beforeEach(() => {
     database = openDatabase(path);
-    database.neverBlock();
+    database.disableBusyTimeout();
     database.raw.exec("CREATE TABLE numbers (id INTEGER PRIMARY KEY)");
     commits = new GroupCommit(database);
   });

@@ -58,8 +58,8 @@ export function createSqliteStorage(
   let mark: CommitMark | undefined;
   try {
     const opened = (database = openChecked(path, open));
-    const witness = (mark = path === ":memory:" ? undefined : new CommitMark(opened));
-    const commits = new GroupCommit(opened, witness);
+    const commitMark = (mark = path === ":memory:" ? undefined : new CommitMark(opened));
+    const commits = new GroupCommit(opened, commitMark);
     const checkpointer = new MillraceSaver(opened, undefined, limits);
     const requests = createModelRequestStore(opened, commits, checkpointer.codec);
     const ledger = createLedger(opened, commits);
@@ -96,7 +96,7 @@ export function createSqliteStorage(
       close: () =>
         (closing ??= commits.settled().then(() => {
           opened.close();
-          closeWitness(witness, lock);
+          closeMarkAndLock(commitMark, lock);
         })),
     };
   } catch (error) {
@@ -108,9 +108,9 @@ export function createSqliteStorage(
 }
 
 /** Closes what stands beside a database that is closed. */
-function closeWitness(witness: CommitMark | undefined, lock: { release(): void }): void {
+function closeMarkAndLock(commitMark: CommitMark | undefined, lock: { release(): void }): void {
   try {
-    witness?.close();
+    commitMark?.close();
   } finally {
     lock.release();
   }
@@ -184,13 +184,13 @@ function makeFolder(path: string): void {
 /** The database as it has to be before anybody is served. */
 function openChecked(path: string, open: (path: string) => Database): Database {
   const isFile = path !== ":memory:";
-  const { closedInOrder } = isFile ? checkFile(path) : { closedInOrder: true };
+  const { closedCleanly } = isFile ? checkFile(path) : { closedCleanly: true };
   if (isFile && !existsSync(path)) createFile(path);
   const database = open(path);
   try {
-    if (!closedInOrder) checkDatabase(database);
+    if (!closedCleanly) checkDatabase(database);
     migrate(database, migrations);
-    database.neverBlock();
+    database.disableBusyTimeout();
     return database;
   } catch (error) {
     database.close();

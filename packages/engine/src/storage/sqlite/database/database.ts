@@ -5,7 +5,7 @@ import BetterSqlite3 from "better-sqlite3";
 import { AppError, type ErrorCode, errorMessage, systemCode } from "../../../errors/errors.ts";
 import type { Change, ChangeListener } from "../../changes.ts";
 
-/** How long opening and migrating may block for a lock, in milliseconds; no request is served yet. See `neverBlock`. */
+/** How long opening and migrating may block for a lock, in milliseconds; no request is served yet. See `disableBusyTimeout`. */
 const startTimeout = 2000;
 /** Bytes that the write-ahead log keeps on the disk once it is no longer needed. */
 const logLimit = 64 * 1024 * 1024;
@@ -88,7 +88,7 @@ export async function retryBusy<T>(work: () => T, signal?: AbortSignal): Promise
  * indexes, and compiles the statement again whenever one is bound, which takes ten times as long as reading a row. Behind a
  * plus it does not look.
  */
-function withValuesUnseen(sql: string): string {
+function hideValuesFromPlanner(sql: string): string {
   return sql.replace(/([=<>]) (?=[?@])/gu, "$1 +");
 }
 
@@ -116,7 +116,7 @@ export class Database {
    * From now on a lock that another program holds fails at once instead of freezing the event loop; `retryBusy` waits for
    * it without blocking. Twenty writers that each block for 20 ms stall a server as much as one that blocks for 400.
    */
-  neverBlock(): void {
+  disableBusyTimeout(): void {
     this.raw.pragma("busy_timeout = 0");
   }
 
@@ -124,7 +124,7 @@ export class Database {
   prepare<Row = unknown>(sql: string): BetterSqlite3.Statement<unknown[], Row> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = this.raw.prepare(withValuesUnseen(sql));
+      statement = this.raw.prepare(hideValuesFromPlanner(sql));
       this.#statements.set(sql, statement);
     }
     return statement as BetterSqlite3.Statement<unknown[], Row>; // the schema, which is ours, fixes the row of a statement

@@ -259,23 +259,23 @@ export class CommitMark {
 }
 
 /** Whether the file was closed in order; if not, `checkDatabase` has to look at it. Throws `storage_corrupt`. */
-export function checkFile(path: string): { closedInOrder: boolean } {
+export function checkFile(path: string): { closedCleanly: boolean } {
   const log = sizeOf(`${path}-wal`);
   if (!existsSync(path)) {
     if (log > 0) throw damaged(path, "its write-ahead log is there, the file itself is not");
     rmSync(markFile(path), { force: true });
-    return { closedInOrder: true };
+    return { closedCleanly: true };
   }
   // Ours are made under another name and renamed when they have tables: one that is empty was emptied.
   if (sizeOf(path) === 0) throw damaged(path, "the file is empty");
   const mark = readMark(path);
-  if (mark?.closed === undefined || mark.closed === null) return { closedInOrder: false };
+  if (mark?.closed === undefined || mark.closed === null) return { closedCleanly: false };
   const { bytes, crc } = mark.closed;
   if (log > 0 || sizeOf(path) !== bytes || fileChecksum(path) !== crc) {
     const remedy = `Restore it from a backup (millrace restore <file>). If it was changed on purpose, remove ${markFile(path)}.`;
     throw damaged(path, "it is not as Millrace has left it", remedy);
   }
-  return { closedInOrder: true };
+  return { closedCleanly: true };
 }
 
 /**

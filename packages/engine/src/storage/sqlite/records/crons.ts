@@ -88,7 +88,7 @@ function search(database: Database, query: CronQuery): { crons: Cron[]; total: n
 }
 
 /** Moves a cron on from the date it is due at. False, and nothing is changed, when it is not due then any more. */
-export function takeTurn(database: Database, turn: CronOccurrence): boolean {
+export function advanceCron(database: Database, turn: CronOccurrence): boolean {
   const sql = `UPDATE crons SET next_run_date = @next WHERE cron_id = @cron_id AND next_run_date = @due AND enabled`;
   return database.prepare(sql).run({ ...turn }).changes > 0;
 }
@@ -153,7 +153,7 @@ export function createCronStore(database: Database, commits: GroupCommit): CronS
           )?.next_run_date ?? undefined,
       ),
 
-    skip: (turn) => commits.durably(() => takeTurn(database, turn)),
+    skip: (turn) => commits.durably(() => advanceCron(database, turn)),
   };
 }
 

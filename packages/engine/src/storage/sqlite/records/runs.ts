@@ -1,7 +1,7 @@
 import { cronNotDue, idempotencyKeyReused, queueFull, threadBusy } from "../../admission.ts";
 import type { Run } from "../../records.ts";
 import type { Admission, RunStore, Submission } from "../../storage.ts";
-import { takeTurn } from "./crons.ts";
+import { advanceCron } from "./crons.ts";
 import type { Database } from "../database/database.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import {
@@ -63,7 +63,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const known = submission && submittedBefore(database, run.session_id, submission);
         if (known !== undefined) return { run: known };
         checkRoom(database, run, admission);
-        if (cron !== undefined && !takeTurn(database, cron)) throw cronNotDue(cron);
+        if (cron !== undefined && !advanceCron(database, cron)) throw cronNotDue(cron);
         const { multitask_strategy: strategy } = run;
         // With the admission: after a crash between the two, a restart would go on with both.
         if (strategy === "interrupt" || strategy === "rollback") markStops(database, run.session_id, strategy);
