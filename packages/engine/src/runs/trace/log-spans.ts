@@ -2,14 +2,14 @@ import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
 import type { z } from "zod";
 import { isAIMessage, isBaseMessage, isBaseMessageChunk } from "../../message-kinds.ts";
 import type { RunEvent } from "../../run-events.ts";
-import { OpenWork } from "./open-work.ts";
+import { OpenTasks } from "./open-tasks.ts";
 import { newSpan, type SpanRecord } from "./span.ts";
 import {
-  added,
+  addUsage,
   CallInput,
   EndedTask,
-  Envelope,
-  isOfModel,
+  CheckpointEnvelope,
+  isModelOutput,
   repliesIn,
   addCost,
   TraceEvent,
@@ -29,7 +29,7 @@ export class LogSpans {
   readonly #runId: string;
   #time: number | null = null;
   readonly #ids = new Map<string, number>();
-  readonly #open = new OpenWork();
+  readonly #open = new OpenTasks();
   readonly #models = new Map<string, SpanRecord>();
   /** The model call that each node has made last, and the tool call of it that has ended last. */
   readonly #newestReply = new Map<string, SpanRecord>();
@@ -89,10 +89,10 @@ export class LogSpans {
     for (const span of cut) Object.assign(span, { status: "interrupted", end: before ?? span.lastSeen });
     const open = [this.#open, this.#models, this.#newestReply, this.#newestResult, this.#tools, this.#agents];
     for (const one of open) one.clear();
-    return [...cut, this.#tick(this.#runId, `attempt ${attempt}`, null)];
+    return [...cut, this.#addRetry(this.#runId, `attempt ${attempt}`, null)];
   }
 
-  #tick(parent: string, name: string, error: SpanRecord["error"], place: Partial<SpanRecord> = {}): SpanRecord {
+  #addRetry(parent: string, name: string, error: SpanRecord["error"], place: Partial<SpanRecord> = {}): SpanRecord {
     const id = `${this.#runId}:retry`;
     return this.#begin({
       ...place,
@@ -185,7 +185,7 @@ export class LogSpans {
   }
 
   #checkpoint(namespace: string[], data: unknown): SpanRecord[] {
-    const envelope = Envelope.safeParse(data).data;
+    const envelope = CheckpointEnvelope.safeParse(data).data;
     const step = this.#open.steps.get(namespace.join("|"));
     if (envelope?.source !== "loop" || step === undefined || step.tasks > 0) return [];
     step.span.checkpoint_id = envelope.id;
@@ -195,13 +195,13 @@ export class LogSpans {
   #reply(message: AIMessage | AIMessageChunk, metadata: Record<string, unknown>): SpanRecord[] {
     const { id } = message;
     const known = id === undefined ? undefined : this.#models.get(id);
-    if (id === undefined || (known === undefined && !isOfModel(message, metadata))) return [];
+    if (id === undefined || (known === undefined && !isModelOutput(message, metadata))) return [];
     const span = known ?? this.#beginModel(id, metadata);
     if (known === undefined) this.#models.set(id, span);
     span.lastSeen = this.#time;
     span.output = this.last;
     if (span.first_token === null && hasOutput(message)) span.first_token = this.#time;
-    if (message.usage_metadata !== undefined) span.usage = added(span.usage, message.usage_metadata);
+    if (message.usage_metadata !== undefined) span.usage = addUsage(span.usage, message.usage_metadata);
     if (!isBaseMessageChunk(message)) {
       addCost(span, message);
       // A whole message has not come in pieces: when its first word came is not known.
@@ -259,7 +259,7 @@ export class LogSpans {
   }
 
   #placeOf(namespace: string[], call?: string): { parent: string; node: string | null } {
-    const around = this.#open.around(namespace, call);
+    const around = this.#open.currentSpan(namespace, call);
     return { parent: around?.id ?? this.#runId, node: around?.node ?? null };
   }
 
@@ -268,7 +268,7 @@ export class LogSpans {
     if (event === undefined) return [];
     if (event.type === "retry") {
       const { parent, node } = this.#placeOf(namespace);
-      return [this.#tick(parent, event.what, { error: "retry", message: event.reason }, { namespace, node })];
+      return [this.#addRetry(parent, event.what, { error: "retry", message: event.reason }, { namespace, node })];
     }
     if (event.type === "subagent_started") {
       const { agent_id: id, agent_name: name } = event;

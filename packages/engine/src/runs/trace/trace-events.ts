@@ -28,7 +28,7 @@ export const ToolEvent = z.object({
   error: Failure.optional(),
 });
 /** The state that a step has left. */
-export const Envelope = z.object({ id: z.string(), source: z.string().optional() });
+export const CheckpointEnvelope = z.object({ id: z.string(), source: z.string().optional() });
 /** A tool call that a node was sent, in the spelling of our own loop or of LangGraph's `ToolNode`. */
 export const CallInput = z.union([
   z.object({ call: z.object({ id: z.string() }) }).transform(({ call }) => call.id),
@@ -41,7 +41,7 @@ const AgentDone = z.object({ type: z.literal("subagent_completed"), agent_id: z.
 export const TraceEvent = z.discriminatedUnion("type", [Retried, AgentBegun, AgentDone]);
 
 /** Whether a model has said this; a node may also return a message that it has made itself. */
-export function isOfModel(
+export function isModelOutput(
   message: BaseMessage,
   { ls_model_type: type, ls_integration: by }: Record<string, unknown>,
 ): boolean {
@@ -57,7 +57,7 @@ export function hasOutput(message: AIMessage | AIMessageChunk): boolean {
 }
 
 /** The tokens of a call with those that a piece of its reply tells. */
-export function added(
+export function addUsage(
   known: SpanUsage | null,
   { input_tokens, output_tokens, input_token_details }: UsageMetadata,
 ): SpanUsage {
@@ -83,7 +83,7 @@ export function repliesIn(result: unknown): AIMessage[] {
 
 /** What a reply says beside its words about its call. */
 export function addCost(span: SpanRecord, message: AIMessage): void {
-  if (span.usage === null && message.usage_metadata !== undefined) span.usage = added(null, message.usage_metadata);
+  if (span.usage === null && message.usage_metadata !== undefined) span.usage = addUsage(null, message.usage_metadata);
   const metadata = LlmMetadata.safeParse(message.additional_kwargs["llm_metadata"]).data;
   if (metadata === undefined) return;
   span.model_call_id = metadata.model_call_id ?? span.model_call_id;

@@ -4,7 +4,7 @@ import type { RunEvent } from "../../run-events.ts";
 import type { Run } from "../../storage/records.ts";
 import { followRun, readNewest, readEmitted, type RunSources } from "../follow/follow.ts";
 import { isOver } from "../status.ts";
-import { callsOf, joinSpans, repliesOf, stepsOf } from "./kept-spans.ts";
+import { toolCallSpans, mergeSpans, modelCallSpans, stepSpans } from "./stored-spans.ts";
 import { LogSpans } from "./log-spans.ts";
 import { runSpans, toSpan, type Span, type SpanRecord } from "./span.ts";
 
@@ -93,7 +93,7 @@ export class Traces {
     }
     const over = (await this.#sources.storage.runs.get(run.run_id)) ?? run;
     const begun = log.spans.map(({ start }) => start);
-    const all = joinSpans(log.spans, await this.#kept(over, log), over);
+    const all = mergeSpans(log.spans, await this.#kept(over, log), over);
     const moved = new Set(log.spans.filter(({ start }, index) => start !== begun[index]));
     const left = all.filter((span) => span.source !== "log" || span.status === "running" || moved.has(span));
     yield [...runSpans(over, all), ...left].map((span) => toSpan(span, over));
@@ -133,7 +133,7 @@ export class Traces {
     const kept = gathered.kept ?? (await this.#kept(run, log));
     if (isOver(run.status)) gathered.kept = kept;
     this.#gathered.set(run.run_id, gathered);
-    const inner = joinSpans(log.spans, kept, run);
+    const inner = mergeSpans(log.spans, kept, run);
     return { all: [...runSpans(run, inner), ...inner], seq: log.last, isCut: log.spans.length > mostSpans };
   }
 
@@ -154,9 +154,9 @@ export class Traces {
     const isTold = has("model") && (has("tool") || !isOver(run.status));
     const state = isTold ? undefined : (await readNewest(storage, run.session_id))?.values;
     const [steps, models, tools] = await Promise.all([
-      has("node") ? [] : stepsOf(storage, run),
-      has("model") ? [] : repliesOf(storage, run, state),
-      has("tool") ? [] : callsOf(storage, run, state),
+      has("node") ? [] : stepSpans(storage, run),
+      has("model") ? [] : modelCallSpans(storage, run, state),
+      has("tool") ? [] : toolCallSpans(storage, run, state),
     ]);
     return [...steps, ...models, ...tools];
   }

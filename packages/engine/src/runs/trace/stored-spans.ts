@@ -9,13 +9,13 @@ import { isOver } from "../status.ts";
 import { messagesOf, addCost, repliesIn } from "./trace-events.ts";
 import { newSpan, type SpanRecord } from "./span.ts";
 
-type Kept = Pick<Storage, "checkpointer" | "ledger" | "requests">;
+type SpanSources = Pick<Storage, "checkpointer" | "ledger" | "requests">;
 
 /**
  * The steps of a run, and the nodes of each, by the states that they have left at the root: for a run whose log does not
  * tell of them. A node has the times of its step, of which no more is known.
  */
-export async function stepsOf({ checkpointer }: Kept, run: Run): Promise<SpanRecord[]> {
+export async function stepSpans({ checkpointer }: SpanSources, run: Run): Promise<SpanRecord[]> {
   const place = { configurable: { thread_id: run.session_id, checkpoint_ns: "" } };
   const states: CheckpointTuple[] = [];
   for await (const state of checkpointer.list(place, { filter: { run_id: run.run_id } })) states.push(state);
@@ -65,18 +65,18 @@ const failed = /^Error \((\w+)\)/u;
  * The tool calls of a run, for a run whose log does not tell of them: those that the ledger knows, and those that never
  * began, for example of a tool that there is not, by their results in the session's newest `state`.
  */
-export async function callsOf({ ledger }: Kept, run: Run, state: unknown): Promise<SpanRecord[]> {
+export async function toolCallSpans({ ledger }: SpanSources, run: Run, state: unknown): Promise<SpanRecord[]> {
   const calls = await ledger.list(run.session_id);
   const asked = repliesOfRun(run, state).flatMap(({ id, tool_calls = [] }) =>
     tool_calls.map((call, index) => ({ id: call.id ?? "", name: call.name, ledger_id: `${id}/${index}` })),
   );
   const begun = calls.filter(({ run_id }) => run_id === run.run_id);
   const known = new Set(begun.map(({ tool_call_id }) => tool_call_id));
-  const unbegun = new Map(asked.filter(({ ledger_id }) => !known.has(ledger_id)).map(({ id, name }) => [id, name]));
+  const notStarted = new Map(asked.filter(({ ledger_id }) => !known.has(ledger_id)).map(({ id, name }) => [id, name]));
   const callIds = new Map(asked.map(({ id, ledger_id }) => [ledger_id, id]));
   return [
     ...begun.map((call) => spanOfCall(call, run, callIds.get(call.tool_call_id))),
-    ...messagesOf(state).flatMap((message) => spanOfRefusal(message, run, unbegun)),
+    ...messagesOf(state).flatMap((message) => spanOfRefusal(message, run, notStarted)),
   ];
 }
 
@@ -94,11 +94,11 @@ function spanOfCall(call: ToolCallRecord, { run_id: parent }: Run, callId = call
   });
 }
 
-function spanOfRefusal(message: BaseMessage, run: Run, unbegun: ReadonlyMap<string, string>): SpanRecord[] {
+function spanOfRefusal(message: BaseMessage, run: Run, notStarted: ReadonlyMap<string, string>): SpanRecord[] {
   if (!isToolMessage(message)) return [];
   const { tool_call_id: id } = message;
   const text = messageText(message);
-  const [name, error] = [unbegun.get(id), failed.exec(text)?.[1]];
+  const [name, error] = [notStarted.get(id), failed.exec(text)?.[1]];
   if (name === undefined || error === undefined) return [];
   const time = Date.parse(readExtras(message).timestamp ?? "");
   const at = Number.isNaN(time) ? null : time;
@@ -115,7 +115,7 @@ function repliesOfRun({ run_id }: Run, state: unknown): AIMessage[] {
  * The model calls of a run by their replies in the session's newest `state`: for a run whose log does not tell of them. Each
  * began when its first request was sent, where that is kept.
  */
-export async function repliesOf({ requests }: Kept, run: Run, state: unknown): Promise<SpanRecord[]> {
+export async function modelCallSpans({ requests }: SpanSources, run: Run, state: unknown): Promise<SpanRecord[]> {
   const asked = new Map<string | null, number>();
   // The newest request comes first: of those of one call, the oldest stays.
   for (const { model_call_id, asked_at } of await requests.calls(run.session_id, run.run_id)) {
@@ -133,7 +133,7 @@ export async function repliesOf({ requests }: Kept, run: Run, state: unknown): P
 }
 
 /** The spans of a log and those kept elsewhere, in the order of their times, each call below the node that made it. */
-export function joinSpans(log: readonly SpanRecord[], kept: readonly SpanRecord[], run: Run): SpanRecord[] {
+export function mergeSpans(log: readonly SpanRecord[], kept: readonly SpanRecord[], run: Run): SpanRecord[] {
   if (kept.length === 0) return [...log];
   const spans = [...kept, ...log];
   // A run that goes on is in a step that has left no state yet.

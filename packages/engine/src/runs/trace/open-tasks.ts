@@ -17,7 +17,7 @@ export interface OpenTask {
 }
 
 /** What is under way in a run at one place of its log. */
-export class OpenWork {
+export class OpenTasks {
   /** The newest step of each graph, by its path of subgraphs. */
   readonly steps = new Map<string, OpenStep>();
   /** Nodes at work, by LangGraph's id of their task. */
@@ -39,7 +39,7 @@ export class OpenWork {
   }
 
   /** What does something in a graph: the node that was sent this tool call, or the only one at work, else their step. */
-  around(namespace: readonly string[], call?: string): SpanRecord | undefined {
+  currentSpan(namespace: readonly string[], call?: string): SpanRecord | undefined {
     const key = namespace.join("|");
     const open = [...this.tasks.values()].filter(({ span }) => span.namespace.join("|") === key);
     const sent = open.find((one) => call !== undefined && one.call === call);
