@@ -15,7 +15,7 @@ import { registry, withLangGraph } from "@langchain/langgraph/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { workflow } from "../../../src/graph/workflow.ts";
-import { giveMessageIds, giveUpdateIds } from "@millrace/engine/runs/admission/draft";
+import { assignMessageIds, assignUpdateIds } from "@millrace/engine/runs/admission/draft";
 
 const graph = new StateGraph(MessagesAnnotation);
 const chats = new StateGraph(
@@ -44,7 +44,7 @@ const forms: [string, unknown][] = [
 
 describe("the messages of an input", () => {
   it.each(forms)("get an id that LangChain reads, given as %s", (_name, message) => {
-    const { messages } = JSON.parse(JSON.stringify(giveMessageIds({ messages: [message] }, graph))) as {
+    const { messages } = JSON.parse(JSON.stringify(assignMessageIds({ messages: [message] }, graph))) as {
       messages: BaseMessageLike[];
     };
     const [read] = messages.map(coerceMessageLikeToMessage);
@@ -53,11 +53,11 @@ describe("the messages of an input", () => {
 
   it("keep the id they have", () => {
     const input = { messages: [{ role: "user", content: "hi", id: "mine" }], other: 1 };
-    expect(giveMessageIds(input, graph)).toEqual(input);
+    expect(assignMessageIds(input, graph)).toEqual(input);
   });
 
   it("may be one message instead of a list", () => {
-    expect(giveMessageIds({ messages: "hi" }, graph)).toEqual({
+    expect(assignMessageIds({ messages: "hi" }, graph)).toEqual({
       messages: { type: "human", content: "hi", id: expect.any(String) },
     });
   });
@@ -65,16 +65,16 @@ describe("the messages of an input", () => {
   it.each([[null], [undefined], ["text"], [[1]], [{ question: "?" }], [{ messages: null }], [{ messages: [7] }]])(
     "are left alone where there are none: %j",
     (input) => {
-      expect(giveMessageIds(input, graph)).toEqual(input);
+      expect(assignMessageIds(input, graph)).toEqual(input);
     },
   );
 
   it("get ids in both forms of an update", () => {
     const messages = [{ role: "user", content: "hi" }];
     const identified = [{ role: "user", content: "hi", id: expect.any(String) }];
-    expect(giveUpdateIds({ messages }, graph)).toEqual({ messages: identified });
+    expect(assignUpdateIds({ messages }, graph)).toEqual({ messages: identified });
     expect(
-      giveUpdateIds(
+      assignUpdateIds(
         [
           ["messages", messages],
           ["steps", 1],
@@ -95,25 +95,25 @@ describe("the messages of an input", () => {
     ],
     ["schema of ours", workflow],
   ])("get ids where an %s says that they are messages", (_name, made) => {
-    expect(giveMessageIds({ messages: ["hi"] }, made)).toMatchObject({ messages: [{ id: expect.any(String) }] });
+    expect(assignMessageIds({ messages: ["hi"] }, made)).toMatchObject({ messages: [{ id: expect.any(String) }] });
   });
 
   it.each([["a list of strings", chats] as const, ["a list with a reducer of its own", inZod] as const])(
     "are nobody's but the graph's in %s",
     (_name, made) => {
       const input = { messages: ["a", { type: "doc" }, ["user", "b"]] };
-      expect(giveMessageIds(input, made)).toBe(input);
-      expect(giveUpdateIds(input, made)).toBe(input);
-      expect(giveUpdateIds(Object.entries(input), made)).toEqual(Object.entries(input));
+      expect(assignMessageIds(input, made)).toBe(input);
+      expect(assignUpdateIds(input, made)).toBe(input);
+      expect(assignUpdateIds(Object.entries(input), made)).toEqual(Object.entries(input));
     },
   );
 
   it("get ids in a channel of another name", () => {
     const input = { chat: "hi", messages: ["a"] };
-    expect(giveMessageIds(input, chats)).toEqual({
+    expect(assignMessageIds(input, chats)).toEqual({
       chat: { type: "human", content: "hi", id: expect.any(String) },
       messages: ["a"],
     });
-    expect(giveUpdateIds([["chat", ["hi"]]], chats)).toMatchObject([["chat", [{ id: expect.any(String) }]]]);
+    expect(assignUpdateIds([["chat", ["hi"]]], chats)).toMatchObject([["chat", [{ id: expect.any(String) }]]]);
   });
 });

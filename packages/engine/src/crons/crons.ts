@@ -6,7 +6,7 @@ import type { Cron, CronQuery } from "../storage/record-stores.ts";
 import { JsonObject } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
-import { lastingConfig } from "../runs/admission/user-of-run.ts";
+import { storableConfig } from "../runs/admission/user-of-run.ts";
 import { ask, bothOf, type Guard, withUser } from "../sessions/scope/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
 import { contains } from "../storage/items/contains.ts";
@@ -114,7 +114,7 @@ async function ofUser(
   if (filter !== undefined && !contains(ofThread, filter)) {
     throw new AppError("permission", "The rules of auth.path let this user start no runs in the thread of this cron.");
   }
-  const kept = { ...payload, config: lastingConfig(config), metadata: run.metadata };
+  const kept = { ...payload, config: storableConfig(config), metadata: run.metadata };
   return session_id === null ? { ...kept, [threadMetadata]: ofThread } : kept;
 }
 

@@ -7,7 +7,7 @@ import type { Admission, Storage, Submission } from "../storage/storage.ts";
 import type { ActiveRun, Stop, StopState } from "./active-run.ts";
 import { cancelBackground, cancelEarlier, cancelQueued, cancelRun, cancelSession, removeRunsOf } from "./cancel.ts";
 import { Dispatch } from "./dispatch.ts";
-import { type RunRequest, stopRefusal } from "./admission/draft.ts";
+import { type RunRequest, serverStoppingError } from "./admission/draft.ts";
 import { prepareRun } from "./admission/prepare.ts";
 import { type CancelOptions, runDefaults, type RunnerDeps, type RunsOptions, type RunStarter } from "./options.ts";
 import { followRun, waitForEnd, type RunSources } from "./follow/follow.ts";
@@ -23,7 +23,7 @@ import { removeRun } from "./remove-run.ts";
 import { stopRemoteRuns, waitForStop } from "./remote-stops.ts";
 import { Traces } from "./trace/traces.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
-import { wholeUser } from "./admission/user-of-run.ts";
+import { unstoredUser } from "./admission/user-of-run.ts";
 
 /**
  * All runs of this server: admits them, queues them per session, executes them, lets readers follow them, stops them and
@@ -78,7 +78,7 @@ export class Runs {
    * `reject` on a busy session and for a key of another request, `rate_limit` for a full queue, `server` after `drain`.
    */
   async start(session: Session, request: RunRequest): Promise<Run> {
-    if (this.#stopping.signal.aborted) throw stopRefusal();
+    if (this.#stopping.signal.aborted) throw serverStoppingError();
     return await this.#start(session, request);
   }
 
@@ -110,7 +110,7 @@ export class Runs {
   async #admit(draft: Run, request: RunRequest): Promise<{ active?: ActiveRun; run: Run }> {
     // In hand before it is admitted: the session's worker may take it up before this function goes on.
     const active = this.#dispatch.track(draft);
-    active.user = wholeUser(request.config);
+    active.user = unstoredUser(request.config);
     active.hasKey = request.submission !== undefined;
     const hasRoom = this.#dispatch.reserve(draft);
     let claimed: Run | undefined;

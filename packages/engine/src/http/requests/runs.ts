@@ -3,7 +3,7 @@ import { type Language, languageOfWords } from "../../language.ts";
 import { AppError } from "../../errors/errors.ts";
 import type { StreamMode } from "../../run-events.ts";
 import { findAssistant } from "../../graphs/load.ts";
-import { noAssistant, type RunRequest } from "../../runs/admission/draft.ts";
+import { assistantNotFound, type RunRequest } from "../../runs/admission/draft.ts";
 import { expireSession } from "../../sessions/questions/approvals.ts";
 import { storedConfigurable, lastingKeys, readValues } from "../../sessions/sessions.ts";
 import { readCommandMessages, readInputMessages } from "../../sessions/state/run-input.ts";
@@ -131,7 +131,7 @@ async function keepConfig(
 export async function checkRun(services: HttpServices, body: RunBody): Promise<void> {
   if (body.webhook) checkWebhook(body.webhook, services.config.webhooks);
   const { found } = await checkedBody(services, body);
-  if (found === undefined) throw noAssistant(body.assistant_id, services.graphs);
+  if (found === undefined) throw assistantNotFound(body.assistant_id, services.graphs);
 }
 
 /** A run's input after the message rules of its graph, and its assistant, if any. */

@@ -23,7 +23,7 @@ import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand, RunConfig } from "../attempt/execute.ts";
 import { checkFormerCommand } from "../attempt/former-graphs.ts";
 import { requireCheckpoint } from "./next-nodes.ts";
-import { lastingConfig } from "./user-of-run.ts";
+import { storableConfig } from "./user-of-run.ts";
 import { isBaseMessage } from "../../message-kinds.ts";
 import { readDecision } from "../../sessions/questions/read-decision.ts";
 
@@ -84,7 +84,7 @@ function withConfigOf({ config }: Assistant, own: JsonObject): JsonObject {
 }
 
 function withUpdateIds(command: JsonObject, graph: ServedGraph): JsonObject {
-  return "update" in command ? { ...command, update: giveUpdateIds(command["update"], graph) } : command;
+  return "update" in command ? { ...command, update: assignUpdateIds(command["update"], graph) } : command;
 }
 
 /**
@@ -104,7 +104,7 @@ export async function bindRequest(session: Session, request: RunRequest, runs: R
 }
 
 /** The refusal of a run while the server stops. */
-export function stopRefusal(): AppError {
+export function serverStoppingError(): AppError {
   return new AppError("server", "The server is stopping and takes no new runs.", {
     suggestion: "Send the run again when the server is back.",
     message_zh: "服务器正在停止，不再接受新的运行。请在服务器恢复后重新发送。",
@@ -113,7 +113,7 @@ export function stopRefusal(): AppError {
 }
 
 /** The refusal of a run by an assistant that does not exist, in LangGraph's words. */
-export function noAssistant(name: string, { problems }: Pick<Graphs, "problems"> = { problems: [] }): AppError {
+export function assistantNotFound(name: string, { problems }: Pick<Graphs, "problems"> = { problems: [] }): AppError {
   const problem = problems.find(({ graph_id }) => graph_id === name);
   const advice = "Make sure the assistant ID is for a valid assistant or a valid graph ID.";
   const why = problem === undefined ? `. ${advice}` : `: its graph is not served, since ${problem.message}`;
@@ -145,9 +145,9 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
       ...kwargs,
       // Without a checkpoint after each step a restart begins again and repeats effects; any graph may have tools.
       durability: kwargs.durability === "exit" ? "sync" : kwargs.durability,
-      ...(input === undefined ? {} : { input: fixed === undefined ? input : giveMessageIds(input, fixed) }),
+      ...(input === undefined ? {} : { input: fixed === undefined ? input : assignMessageIds(input, fixed) }),
       ...(command === undefined ? {} : { command: fixed === undefined ? command : withUpdateIds(command, fixed) }),
-      config: lastingConfig(withConfigOf(assistant, kwargs.config)),
+      config: storableConfig(withConfigOf(assistant, kwargs.config)),
       context: { ...assistant.context, ...kwargs.context },
       graph_version: graphs.versions.get(assistant.graph_id),
     },
@@ -172,7 +172,7 @@ const Origin = z.object({ checkpoint_id: z.string().nullish(), checkpoint_ns: z.
  * state, and the session would go on as if nothing had ever been said in it. Returns that place. Throws `not_found`, and
  * `invalid_parameter` for an id that is no text.
  */
-export async function requireOrigin(
+export async function requireStartCheckpoint(
   { session_id, kwargs }: Pick<Run, "session_id" | "kwargs">,
   checkpointer: BaseCheckpointSaver,
 ): Promise<RunnableConfig> {
@@ -214,7 +214,7 @@ function withId(message: unknown): unknown {
  * The input of a run with an id on every message, given before the input is stored: a step that is repeated after a crash
  * then replaces its message and does not double it. What goes into a channel that is not one of messages stays as it came.
  */
-export function giveMessageIds(input: unknown, graph: WithChannels): unknown {
+export function assignMessageIds(input: unknown, graph: WithChannels): unknown {
   const parsed = Dictionary.safeParse(input);
   if (!parsed.success) return input;
   const names = Object.keys(parsed.data).filter((name) => holdsMessages(graph, name));
@@ -228,9 +228,9 @@ function withIds(messages: unknown): unknown {
 }
 
 /** The `update` of a command, which is an object or a list of channel and value, with an id on every message. */
-export function giveUpdateIds(update: unknown, graph: WithChannels): unknown {
+export function assignUpdateIds(update: unknown, graph: WithChannels): unknown {
   const pairs = z.array(Pair).safeParse(update);
-  if (!pairs.success) return giveMessageIds(update, graph);
+  if (!pairs.success) return assignMessageIds(update, graph);
   return pairs.data.map(([channel, value]) => [channel, holdsMessages(graph, channel) ? withIds(value) : value]);
 }
 

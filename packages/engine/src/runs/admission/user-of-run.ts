@@ -18,7 +18,7 @@ export function withoutUserKeys(configurable: unknown): JsonObject {
 }
 
 /** A run's `config` as it may be stored: of the user only the identity, so that no token is written to disk. */
-export function lastingConfig(config: JsonObject): JsonObject {
+export function storableConfig(config: JsonObject): JsonObject {
   const configurable = JsonObject.safeParse(config["configurable"]).data;
   const user = JsonObject.safeParse(configurable?.[userKey]).data;
   if (user === undefined) return config;
@@ -33,7 +33,7 @@ export function withUserOf(run: Run, user: JsonObject): Run {
 }
 
 /** The user as `config` names them; `undefined` where nothing is lost by keeping it. */
-export function wholeUser(config: JsonObject): JsonObject | undefined {
+export function unstoredUser(config: JsonObject): JsonObject | undefined {
   const user = JsonObject.safeParse(JsonObject.safeParse(config["configurable"]).data?.[userKey]).data;
   return user !== undefined && Object.keys(user).some((key) => !lasting.includes(key)) ? user : undefined;
 }

@@ -22,7 +22,7 @@ import {
   strictResumeError,
   toRunError,
 } from "../status.ts";
-import { otherExecutedRun, requireOrigin } from "../admission/draft.ts";
+import { otherExecutedRun, requireStartCheckpoint } from "../admission/draft.ts";
 import { requireNextNodes } from "../admission/next-nodes.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
 import {
@@ -181,7 +181,7 @@ async function pauseAfter(active: ActiveRun, ending: Ending, deps: RunnerDeps): 
 async function graphToRun({ run, runWithUser }: ActiveRun, resume: boolean, deps: RunnerDeps): Promise<ServedGraph> {
   const { checkpointer } = deps.storage;
   // Once more: the run before may have been rolled back, and its checkpoints with it.
-  const origin = resume ? newestOf(run) : await requireOrigin(run, checkpointer);
+  const origin = resume ? newestOf(run) : await requireStartCheckpoint(run, checkpointer);
   const graph = await deps.graphs.ofRun(runWithUser, "threads.create_run");
   if (resume || (run.kwargs.input ?? null) === null) await requireNextNodes(run, graph, origin, checkpointer);
   return graph;

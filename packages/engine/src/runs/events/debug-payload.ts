@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../../storage/records.ts";
-import { lastingConfig } from "../admission/user-of-run.ts";
+import { storableConfig } from "../admission/user-of-run.ts";
 
 const ConfigWithThread = z.object({
   configurable: z.looseObject({
@@ -37,7 +37,7 @@ function publicConfig(config: unknown): unknown {
   if (!parsed.success) return config;
   const { callbacks: _callbacks, ...rest } = parsed.data;
   const configurable = Object.entries(rest.configurable).filter(([key]) => !key.startsWith("__"));
-  return lastingConfig({ ...rest, configurable: Object.fromEntries(configurable) });
+  return storableConfig({ ...rest, configurable: Object.fromEntries(configurable) });
 }
 
 /** A task as the wire has it: the place of a subgraph's state is its `checkpoint`. */

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/errors.ts";
-import { noAssistant, type RunRequest } from "../../runs/admission/draft.ts";
+import { assistantNotFound, type RunRequest } from "../../runs/admission/draft.ts";
 import type { Runs } from "../../runs/runs.ts";
 import type { AssistantStore } from "../../storage/record-stores.ts";
 import type { JsonObject, Run, Session } from "../../storage/records.ts";
@@ -30,7 +30,7 @@ export function ownRuns(
       if (!(await isOwn(session_id))) throw new AppError("not_found", `Thread with ID ${session_id} not found`);
       const { assistant: id, found } = request;
       const isKnown = found !== undefined || (await assistants.get(id)) !== undefined;
-      if (!isKnown && (await everyAssistant.get(id)) !== undefined) throw noAssistant(id);
+      if (!isKnown && (await everyAssistant.get(id)) !== undefined) throw assistantNotFound(id);
       return await runs.start(session, request);
     },
     async between(sessionId, work) {

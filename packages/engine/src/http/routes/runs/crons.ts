@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import type { CronChange, NewCron } from "../../../crons/crons.ts";
 import { findAssistant } from "../../../graphs/load.ts";
-import { noAssistant } from "../../../runs/admission/draft.ts";
+import { assistantNotFound } from "../../../runs/admission/draft.ts";
 import { requireSession } from "../../../sessions/sessions.ts";
 import { nameOfOwner } from "../../../config/api-keys.ts";
 import type { Cron } from "../../../storage/record-stores.ts";
@@ -137,7 +137,7 @@ function toWireCron({ session_id, owner, ...cron }: Cron): object {
 
 async function assistantIdOf({ runnable, graphs }: HttpServices, name: string): Promise<string> {
   const assistant = await findAssistant(runnable, graphs, name);
-  if (assistant === undefined) throw noAssistant(name, graphs);
+  if (assistant === undefined) throw assistantNotFound(name, graphs);
   return assistant.assistant_id;
 }
 
