@@ -5,7 +5,7 @@ import { TASKS, uuid6 } from "@langchain/langgraph-checkpoint";
 import type { StateSnapshot } from "@langchain/langgraph";
 import { z } from "zod";
 import { AppError } from "../errors/errors.ts";
-import { isFormerGraph, type ServedGraph } from "./served-graph.ts";
+import { isLegacyGraph, type ServedGraph } from "./served-graph.ts";
 
 /** The parts of a compiled graph or subgraph that determine its possible steps. */
 interface GraphShape {
@@ -53,7 +53,7 @@ export async function missingNodes(
   saver: BaseCheckpointSaver,
 ): Promise<string[]> {
   // Before LangGraph 0.4 the channels have other names.
-  if (isFormerGraph(graph)) return [];
+  if (isLegacyGraph(graph)) return [];
   const tuple = await saver.getTuple(config);
   if (tuple === undefined) return [];
   const missing = missingIn(tuple, graph);

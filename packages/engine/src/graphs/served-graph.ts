@@ -40,14 +40,14 @@ export interface GraphExtension {
  * Whether a graph uses LangGraph 0.2 or 0.3. They keep a step's sends outside the channels, report a pause only
  * sometimes, and know fewer stream modes; since 0.4 every graph has a channel for sends.
  */
-export function isFormerGraph(graph: object): boolean {
+export function isLegacyGraph(graph: object): boolean {
   const channels: unknown = "channels" in graph ? graph.channels : undefined;
   return typeof channels === "object" && channels !== null && !(TASKS in channels);
 }
 
 /** The checkpointer as a graph's own LangGraph knows it. */
 export function checkpointerFor(graph: object, saver: BaseCheckpointSaver): BaseCheckpointSaver {
-  return isFormerGraph(graph) && !(saver instanceof FormerSaver) ? new FormerSaver(saver) : saver;
+  return isLegacyGraph(graph) && !(saver instanceof FormerSaver) ? new FormerSaver(saver) : saver;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { clusterTime } from "../../concurrency/cluster-time.ts";
 import { AppError } from "../../errors/errors.ts";
-import { holdsMessages, isFormerGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
+import { holdsMessages, isLegacyGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { CronOccurrence } from "../../storage/record-stores.ts";
 import {
@@ -21,7 +21,7 @@ import type { ApprovalAnswer, RunStore, Submission } from "../../storage/storage
 import { isOver } from "../status.ts";
 import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand, RunConfig } from "../attempt/execute.ts";
-import { checkFormerCommand } from "../attempt/former-graphs.ts";
+import { checkLegacyCommand } from "../attempt/legacy-graphs.ts";
 import { requireCheckpoint } from "./next-nodes.ts";
 import { storableConfig } from "./user-of-run.ts";
 import { isBaseMessage } from "../../message-kinds.ts";
@@ -130,8 +130,8 @@ export function draftRun(session: Session, request: RunRequest, assistant: Assis
   const { submission: _submission, answer: _answer, cron: _cron, found: _found, ...kwargs } = rest;
   const fixed = graphs.fixed(assistant.graph_id);
   if (command !== undefined && fixed !== undefined) checkNames(RunCommand.parse(command), fixed);
-  if (command !== undefined && isFormerGraph(graphs.get(assistant.graph_id))) {
-    checkFormerCommand(command, assistant.graph_id, graphs.langgraphOf(assistant.graph_id));
+  if (command !== undefined && isLegacyGraph(graphs.get(assistant.graph_id))) {
+    checkLegacyCommand(command, assistant.graph_id, graphs.langgraphOf(assistant.graph_id));
   }
   // Runs are begun and listed in the order in which they came, also where the machine's clock was set back between them.
   const now = new Date(eventTime("among others")).toISOString();

@@ -4,7 +4,7 @@ import { Command, Send, isGraphDrained, isInterrupted, type Interrupt } from "@l
 import { z } from "zod";
 import { isAppError } from "../../errors/errors.ts";
 import { streamModes, type StreamMode } from "../../run-events.ts";
-import { checkpointerFor, isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
+import { checkpointerFor, isLegacyGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import { JsonObject, type Run } from "../../storage/records.ts";
 import type { Logger } from "../../logger.ts";
 import { receivesModelCalls, type UsageHandler } from "../../usage/usage-of-run.ts";
@@ -13,7 +13,7 @@ import type { ActiveRun } from "../active-run.ts";
 import type { StreamCompanion } from "../companion.ts";
 import { createLifecycle, type LifecycleEvents } from "../events/lifecycle-events.ts";
 import type { EventBody } from "../events/log.ts";
-import { answeredByTask, formerModes, readFormerStream } from "./former-graphs.ts";
+import { answeredByTask, legacyStreamModes, readLegacyStream } from "./legacy-graphs.ts";
 import {
   createTranslator,
   type GraphChunk,
@@ -137,7 +137,7 @@ function optionsOf(execution: GraphStream, plan: StreamPlan, lent: JsonObject) {
   // Where nothing is said, the graph's own LangGraph knows its limit.
   const recursionLimit = config.recursion_limit ?? graph.config?.recursionLimit ?? ownLimit;
   return {
-    streamMode: isFormerGraph(graph) ? formerModes(plan.modes) : plan.modes,
+    streamMode: isLegacyGraph(graph) ? legacyStreamModes(plan.modes) : plan.modes,
     subgraphs: plan.subgraphs,
     // By this alone LangGraph gives the checkpoint before each state; of a stream that is not `streamEvents` it reads no more.
     ...(kwargs.protocol === undefined ? {} : { version: "v2" }),
@@ -197,8 +197,8 @@ async function streamOf(
   const input = await inputOf(execution, lent);
   const withEvents = run.kwargs.stream_mode.includes("events");
   const stream = withEvents ? chunksBetweenEvents(execution, input, options) : await graph.stream(input, options);
-  if (!isFormerGraph(graph)) return { stream, subgraphs };
-  const former = readFormerStream(stream, plan, async () => {
+  if (!isLegacyGraph(graph)) return { stream, subgraphs };
+  const former = readLegacyStream(stream, plan, async () => {
     const pause = await readPause(graph, run.session_id);
     if (pause.waiting) onPause();
     return pause;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Pause, readPause } from "../status.ts";
 import type { GraphChunk, StreamPlan } from "../events/to-events.ts";
 import { AppError } from "../../errors/errors.ts";
-import { isFormerGraph, type ServedGraph } from "../../graphs/served-graph.ts";
+import { isLegacyGraph, type ServedGraph } from "../../graphs/served-graph.ts";
 import { isBefore } from "../../manifest/user-module.ts";
 import type { JsonObject, Run } from "../../storage/records.ts";
 
@@ -16,7 +16,7 @@ const derivedModes = ["tasks", "checkpoints"] as const;
 const DebugChunk = z.looseObject({ type: z.string(), payload: z.unknown() });
 
 /** What a graph of LangGraph 0.2 or 0.3 has to be asked for: not all of them know the modes that are parts of `debug`. */
-export function formerModes(modes: StreamPlan["modes"]): StreamPlan["modes"] {
+export function legacyStreamModes(modes: StreamPlan["modes"]): StreamPlan["modes"] {
   const plain = modes.filter((mode) => mode !== "tasks" && mode !== "checkpoints");
   return plain.length === modes.length || plain.includes("debug") ? plain : [...plain, "debug"];
 }
@@ -25,7 +25,7 @@ export function formerModes(modes: StreamPlan["modes"]): StreamPlan["modes"] {
  * The stream of a graph of LangGraph 0.2 or 0.3 as newer versions stream it. It streams its interrupts in some modes
  * only, or not at all: they are read from its state after the stream, and come last. The items are pairs, or triples with subgraphs.
  */
-export async function* readFormerStream(
+export async function* readLegacyStream(
   stream: AsyncIterable<unknown>,
   { modes, subgraphs }: StreamPlan,
   pauseAfter: () => Promise<Pause>,
@@ -64,7 +64,7 @@ const ByTask = z.record(z.uuid(), z.unknown());
 const since = { resume: "0.2.24", update: "0.2.28", goto: "0.2.28" } as const;
 
 /** Refuses what the LangGraph of a graph would pass over in silence: `invalid_parameter`. */
-export function checkFormerCommand(command: JsonObject, graphId: string, version: string | undefined): void {
+export function checkLegacyCommand(command: JsonObject, graphId: string, version: string | undefined): void {
   if (version === undefined) return;
   for (const part of ["resume", "update", "goto"] as const) {
     const given = command[part];
@@ -89,7 +89,7 @@ export async function answeredByTask(
   { session_id }: Pick<Run, "session_id">,
   command: JsonObject,
 ): Promise<JsonObject> {
-  if (!isFormerGraph(graph)) return command;
+  if (!isLegacyGraph(graph)) return command;
   const [answer, ...others] = Object.entries(ByTask.safeParse(command["resume"]).data ?? {});
   if (answer === undefined || others.length > 0) return command;
   const { interrupts } = await readPause(graph, session_id);
