@@ -85,7 +85,7 @@ export class Activity {
   }
 
   /** Applies a streamed chunk of a reply; chunks without text or reasoning change nothing. */
-  heard(message: BaseMessage): ConversationState | undefined {
+  onMessage(message: BaseMessage): ConversationState | undefined {
     if (!isAIMessageChunk(message)) return undefined;
     const state = this.#conversation;
     const message_id = message.id ?? null;
@@ -96,7 +96,7 @@ export class Activity {
   }
 
   /** Applies an event of the loop or of a node. */
-  noted(event: CustomEvent): ConversationState | undefined {
+  onEvent(event: CustomEvent): ConversationState | undefined {
     // Events of a sub-agent belong to the call that started it.
     if ("agent" in event) return undefined;
     switch (event.type) {

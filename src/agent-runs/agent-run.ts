@@ -76,15 +76,15 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     return this.#activity && { ...this.#activity.shown, ...said };
   }
 
-  begins(resumes: boolean): void {
+  onAttemptStart(resumes: boolean): void {
     const { callBack } = this.#parts;
     this.#callbacks = callBack && createRunCallbacks(this.#active.run, callBack);
-    this.#callbacks?.begins(resumes);
+    this.#callbacks?.onAttemptStart(resumes);
   }
 
   /** Each attempt starts from `Idle`, also after a crash. */
-  walks(hasLoop: boolean, resumes: boolean): StreamCompanion | undefined {
-    this.#callbacks?.walks(resumes);
+  onGraphStart(hasLoop: boolean, resumes: boolean): StreamCompanion | undefined {
+    this.#callbacks?.onGraphStart(resumes);
     const { stream_mode: modes } = this.#active.run.kwargs;
     this.#callsLoop = hasLoop;
     // For other graphs only messages are followed, so that a session can show the partial reply.
@@ -97,7 +97,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     return this;
   }
 
-  async lend(signal: AbortSignal): Promise<JsonObject> {
+  async provideConfigurable(signal: AbortSignal): Promise<JsonObject> {
     const { toolSources = [], ownerTools = {} } = this.#parts.services;
     this.#services = undefined;
     // Most servers limit no owner and have no source of tools that come and go, for which only our graphs have a use.
@@ -131,21 +131,21 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
       progress: (this.#progress ??= createProgress()),
       onEvent: (event) => {
         logEvent(logger, this.#active.run, event);
-        this.#callbacks?.noted(event);
-        if (!this.#isStreamed && !this.#active.ended) this.#activity?.noted(event);
+        this.#callbacks?.onEvent(event);
+        if (!this.#isStreamed && !this.#active.ended) this.#activity?.onEvent(event);
       },
       // A temporary session ends with its run, so it could not report on agents in the background.
       background: run.kwargs.temporary ? undefined : backgroundOf(runWithUser, storage, this.#background()),
     };
   }
 
-  replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined {
+  chunkReplacer(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined {
     if (!this.#callsLoop) return undefined;
     return replaceWithCalls({ run: this.#active.run, graph, services: this.#parts.services, saver, resume });
   }
 
   /** Adds the time to events of a graph that calls our loop; other events stay as they are. */
-  asEmitted(event: EventBody): EventBody {
+  toEmitted(event: EventBody): EventBody {
     if (event.event !== "custom" || !this.#callsLoop || !isEvent(event.data)) return event;
     return { ...event, data: stamped(event.data) };
   }
@@ -153,23 +153,26 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
   onChunk(mode: string, payload: unknown): void {
     if (mode === "custom" && this.#callsLoop) {
       // Custom events of such a graph are ours, or ignored.
-      if (isEvent(payload)) this.#emitState(this.#activity?.noted(payload as CustomEvent));
+      if (isEvent(payload)) this.#emitState(this.#activity?.onEvent(payload as CustomEvent));
     } else if (mode === "messages") {
       // LangGraph's `messages` mode always gives a pair of message and metadata.
       const [message, metadata] = payload as [BaseMessage, Record<string, unknown>];
       const path = metadata["langgraph_checkpoint_ns"];
-      if (typeof path === "string") this.#progress?.heard(path, message);
-      this.#callbacks?.heard(message);
+      if (typeof path === "string") this.#progress?.recordChunk(path, message);
+      this.#callbacks?.onMessage(message);
       // A sub-agent's text is not part of the reply, and with several agents each token would be a change.
-      if (!("sub_agent" in metadata)) this.#emitState(this.#activity?.heard(message));
+      if (!("sub_agent" in metadata)) this.#emitState(this.#activity?.onMessage(message));
     }
   }
 
-  stopRequested(reason: StopReason): void {
+  onStopRequested(reason: StopReason): void {
     this.#emit({ type: "stop_requested", stop_reason: reason });
   }
 
-  async stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<EmittedTurn> {
+  async saveStoppedTurn(
+    reason: StopReason,
+    turn?: { graph: ServedGraph; saver: BaseCheckpointSaver },
+  ): Promise<EmittedTurn> {
     const { run } = this.#active;
     const services = { ...this.#parts.services, progress: this.#progress };
     const kept = turn === undefined ? nothingKept : await keepTurn({ ...turn, run, services, reason });
@@ -188,7 +191,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     };
   }
 
-  ended(ending: Ending, values: Record<string, unknown> | undefined): void {
+  onEnd(ending: Ending, values: Record<string, unknown> | undefined): void {
     if (this.#activity === undefined) return;
     switch (ending.kind) {
       case "done":
@@ -201,8 +204,8 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
     }
   }
 
-  over(run: Run, values: Record<string, unknown> | undefined): void {
-    this.#callbacks?.over(run);
+  onEndStored(run: Run, values: Record<string, unknown> | undefined): void {
+    this.#callbacks?.onEndStored(run);
     // A graph without messages has no conversation.
     if (values === undefined || "messages" in values) this.#parts.onConversation?.(run);
   }
@@ -216,7 +219,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
       for (const call of activity.openCalls()) {
         const cancelled: CustomEvent = { type: "tool_status", ...call, status: "cancelled" };
         if (this.#callsLoop) this.#emit(cancelled);
-        this.#emitState(activity.noted(cancelled));
+        this.#emitState(activity.onEvent(cancelled));
       }
     }
     if (this.#callsLoop) this.#emit({ type: "workflow_unlocked" });
@@ -267,7 +270,7 @@ export function agentRuns(parts: AgentParts): RunExtension {
     // LangGraph's default of 25 ends a turn too early.
     recursionLimit: 500,
     priceOf: (vendor, name) => modelPrice(`${vendor}:${name}`, parts.services.models?.profile),
-    accompany: (active, runs) => new AgentRun(active, parts, runs),
+    createCompanion: (active, runs) => new AgentRun(active, parts, runs),
     saveUnfinishedTurn: async (turn) => {
       await keepTurn({ ...turn, services: parts.services });
     },

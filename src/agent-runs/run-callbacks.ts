@@ -8,12 +8,12 @@ import type { Run } from "@millrace/engine/storage/records";
 /** Calls the callbacks of one attempt of a run. */
 export interface RunCallbacks {
   /** Called before the run reads anything; `resumes`: it continues from a checkpoint. */
-  begins(resumes: boolean): void;
+  onAttemptStart(resumes: boolean): void;
   /** The graph is about to start. */
-  walks(resumes: boolean): void;
-  noted(event: CustomEvent): void;
-  heard(message: BaseMessage): void;
-  over(run: Run): void;
+  onGraphStart(resumes: boolean): void;
+  onEvent(event: CustomEvent): void;
+  onMessage(message: BaseMessage): void;
+  onEndStored(run: Run): void;
 }
 
 /** Creates the callbacks of one attempt. */
@@ -34,12 +34,12 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
     asking.delete(agent);
   };
   return {
-    begins: (resumes) =>
+    onAttemptStart: (resumes) =>
       resumes ? callBack("pre_conversation_resumed", { ...inRun, attempt }) : callBack("conversation_start", inRun),
-    walks: (resumes) => {
+    onGraphStart: (resumes) => {
       if (resumes) callBack("post_conversation_resumed", { ...inRun, attempt });
     },
-    noted(event) {
+    onEvent(event) {
       if (event.type === "agentic_loop.state_changed") {
         const agent = agentOf(event);
         answered(agent);
@@ -52,13 +52,13 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
         callBack("tool_generated_end", { ...inRun, tool_call_id, tool_name });
       }
     },
-    heard(message) {
+    onMessage(message) {
       if (!isAIMessageChunk(message)) return;
       for (const { id, name } of message.tool_call_chunks ?? []) {
         if (id !== undefined && id !== "" && name !== undefined && name !== "") callBegan(id, name);
       }
     },
-    over({ status }) {
+    onEndStored({ status }) {
       for (const agent of asking.keys()) answered(agent);
       callBack("conversation_end", { ...inRun, status });
     },

@@ -23,14 +23,14 @@ export interface LoopRecord {
 }
 
 /**
- * Work of a run since its last checkpoint, kept in memory so that a stop loses none of it. `heard` gets exactly what
+ * Work of a run since its last checkpoint, kept in memory so that a stop loses none of it. `recordChunk` gets exactly what
  * was streamed to readers.
  */
 export interface Progress {
   readonly records: readonly LoopRecord[];
   begin(task: string, silent: boolean): LoopRecord;
   /** Adds a streamed chunk; `path` is its task's. */
-  heard(path: string, message: BaseMessage): void;
+  recordChunk(path: string, message: BaseMessage): void;
   /** The part streamed of the answer this task waits for. */
   streamedAnswer(path: string): StreamedAnswer | undefined;
   /** Marks the task's model call as over: its answer is complete, or it failed. */
@@ -51,7 +51,7 @@ export function createProgress(): Progress {
       records.push(record);
       return record;
     },
-    heard(path, message) {
+    recordChunk(path, message) {
       if (!isAIMessageChunk(message) || over.has(path)) return;
       let answer = open.get(path);
       if (answer === undefined || answer.id !== message.id) {

@@ -99,7 +99,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
       if (!Array.isArray(payload)) events.push(payload);
       else if (mode === "messages" && payload[0].id !== undefined) {
         heard.set(payload[0].id, (heard.get(payload[0].id) ?? "") + payload[0].text);
-        services.progress?.heard(payload[1].langgraph_checkpoint_ns, payload[0]);
+        services.progress?.recordChunk(payload[1].langgraph_checkpoint_ns, payload[0]);
       }
     }
     return await read();

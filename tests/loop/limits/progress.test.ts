@@ -13,7 +13,7 @@ it.each([0, 7, 1_763_800_000])(
         type: "tool_call_chunk" as const,
         ...(id === undefined ? {} : { id, name: "look" }),
       };
-      progress.heard("node:1", new AIMessageChunk({ id: "answer", content: "", tool_call_chunks: [piece] }));
+      progress.recordChunk("node:1", new AIMessageChunk({ id: "answer", content: "", tool_call_chunks: [piece] }));
     };
     hear('{"path":', "one");
     hear('"a');

@@ -73,7 +73,7 @@ async function claimed(
     // A graph of its own asks for no other services.
     services: { tasks: storage.tasks, ledger: storage.ledger, defaultModel: "offline" } as never,
   });
-  active.companion = extension.accompany(active, noOthers);
+  active.companion = extension.createCompanion(active, noOthers);
   active.isExecuting = true;
   if (isStopped) active.stop.request("user_requested");
   const walking = runAttempt(active, {

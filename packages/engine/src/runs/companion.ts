@@ -9,28 +9,28 @@ import type { Ending } from "./status.ts";
 /** What goes with one run. Its methods are called in this order; a run that is stopped before it begins is only stopped. */
 export interface RunCompanion {
   /** An attempt begins; `resumes`: it goes on from a checkpoint. */
-  begins(resumes: boolean): void;
+  onAttemptStart(resumes: boolean): void;
   /** What every graph finds in its `configurable` beside what the client has said. */
-  lend(signal: AbortSignal): Promise<JsonObject>;
+  provideConfigurable(signal: AbortSignal): Promise<JsonObject>;
   /** The graph is about to run. `undefined`: the agent adds nothing to it and follows nothing of it. */
-  walks(hasLoop: boolean, resumes: boolean): StreamCompanion | undefined;
-  stopRequested(reason: StopReason): void;
+  onGraphStart(hasLoop: boolean, resumes: boolean): StreamCompanion | undefined;
+  onStopRequested(reason: StopReason): void;
   /** Keeps what a stopped run has done; without a turn there is nothing to keep. Throws what the store throws. */
-  stopped(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
+  saveStoppedTurn(reason: StopReason, turn?: { graph: ServedGraph; saver: BaseCheckpointSaver }): Promise<KeptTurn>;
   /** Emits the end of what was going on. */
-  ended(ending: Ending, values: Record<string, unknown> | undefined): void;
+  onEnd(ending: Ending, values: Record<string, unknown> | undefined): void;
   /** What it is at, as JSON, for readers at this server and at others; `undefined` before its graph runs. */
   readonly live: object | undefined;
   /** The run's end is on disk, and its readers know it. `values`: the last ones, where they were streamed. */
-  over(run: Run, values: Record<string, unknown> | undefined): void;
+  onEndStored(run: Run, values: Record<string, unknown> | undefined): void;
 }
 
 /** What an agent adds to the stream of a graph that calls its loop, or that streams messages. */
 export interface StreamCompanion {
   /** What replaces chunks of the graph's stream; `undefined` where none is replaced. */
-  replaces(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined;
+  chunkReplacer(graph: ServedGraph, saver: BaseCheckpointSaver, resume: boolean): ReplaceChunk | undefined;
   /** An event of the graph as it goes to the readers. */
-  asEmitted(event: EventBody): EventBody;
+  toEmitted(event: EventBody): EventBody;
   /** Called for each chunk of the graph's stream, after its events went to the readers. */
   onChunk(mode: string, payload: unknown): void;
 }

@@ -72,7 +72,7 @@ export class Dispatch {
   track(run: Run): ActiveRun {
     const { deps, starter } = this.#options;
     const active = new ActiveRun(run, deps.storage, this.publishers.remote);
-    active.companion = deps.extension?.accompany(active, starter);
+    active.companion = deps.extension?.createCompanion(active, starter);
     this.active.set(run.run_id, active);
     return active;
   }

@@ -146,7 +146,7 @@ export interface RunExtension {
   /** What a model costs that a graph asks by itself; by default nothing is known. */
   priceOf?: PriceOf;
   /** What goes with a run for as long as this process has it in hand. */
-  accompany(active: ActiveRun, runs: RunStarter): RunCompanion;
+  createCompanion(active: ActiveRun, runs: RunStarter): RunCompanion;
   /** Keeps a turn that left a question open (`abandoned`) or broke off, before the next one drops it. Throws what the store throws. */
   saveUnfinishedTurn(turn: UnfinishedTurn): Promise<void>;
   /** A session is about to be removed: ends what goes on for it outside of its runs. */

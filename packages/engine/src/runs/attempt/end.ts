@@ -256,7 +256,7 @@ async function keepTurnOf(active: ActiveRun, saver: BaseCheckpointSaver, { graph
   await active.log.flush();
   // Only a run that has begun owns the session's state; a queued one does not touch it.
   const turn = active.rollback || !active.hasBegun ? undefined : { graph, saver };
-  const kept = await active.companion?.stopped(active.stop.reason ?? "user_requested", turn);
+  const kept = await active.companion?.saveStoppedTurn(active.stop.reason ?? "user_requested", turn);
   await active.log.room();
   return kept ?? { values: undefined, emit: () => undefined };
 }

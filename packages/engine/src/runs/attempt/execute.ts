@@ -190,7 +190,7 @@ async function streamOf(
   onPause: () => void,
 ): Promise<{ stream: AsyncIterable<unknown>; subgraphs: boolean }> {
   const { active, graph, run } = execution;
-  const lent = (await active.companion?.lend(active.stop.signal)) ?? {};
+  const lent = (await active.companion?.provideConfigurable(active.stop.signal)) ?? {};
   const plan = planStream(modes, run.kwargs.stream_subgraphs, execution.hasLoop);
   const { subgraphs } = plan;
   const options = optionsOf(execution, plan, lent);
@@ -247,7 +247,7 @@ export async function streamGraph(execution: GraphStream): Promise<StreamResult>
   };
   try {
     const { stream, subgraphs } = await streamOf(execution, modes, () => (interrupts ??= []));
-    const replace = added?.replaces(graph, execution.saver, execution.resume);
+    const replace = added?.chunkReplacer(graph, execution.saver, execution.resume);
     for await (const item of stream) {
       // With a list of modes LangGraph gives pairs, and triples with `subgraphs`.
       const given = (subgraphs ? item : [[], ...(item as [string, unknown])]) as GraphChunk;

@@ -92,7 +92,7 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   const values = keeping === undefined ? result.values : await saveStoppedTurn(active, keeping, deps);
   // What the readers get last: the end of what was going on, and of a failed run its error.
   const emitEnd = (): void => {
-    active.companion?.ended(ending, values);
+    active.companion?.onEnd(ending, values);
     if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
   };
   const readOutcome = (): Promise<RunOutcome> => outcomeAfter(active, { ...result, ending, values }, deps);
@@ -110,7 +110,7 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   deps.counts.ended[status] += 1;
   const duration_ms = Math.round(performance.now() - begun);
   deps.logger.info({ ...about, status: run.status, error, duration_ms }, "run_ended");
-  active.companion?.over(run, values);
+  active.companion?.onEndStored(run, values);
   return { status: run.status, error };
 }
 
@@ -142,7 +142,7 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
     const { reason } = stop;
     // A shutdown and a failure of the storage are not requests to stop.
     if (reason === undefined || reason === "app_shutdown" || reason === "error") return;
-    active.companion?.stopRequested(reason);
+    active.companion?.onStopRequested(reason);
   };
   stop.signal.addEventListener("abort", onStop, { once: true });
   // Waiting in the queue or for a person is no part of an attempt.
@@ -212,7 +212,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
   const account = new OwnerAccount(run, log, { storage, limits, refused: counts.refused });
   active.account = account;
   const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
-  companion?.begins(resumes);
+  companion?.onAttemptStart(resumes);
   try {
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
@@ -224,7 +224,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     const refusal = isStrict ? await strictResumeError(run, graph) : undefined;
     if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
     const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
-    const added = companion?.walks(hasLoop, resumes);
+    const added = companion?.onGraphStart(hasLoop, resumes);
     const result = await streamGraph({
       run: active.runWithUser,
       graph,
@@ -260,7 +260,7 @@ function emit(event: EventBody, active: ActiveRun, added: StreamCompanion | unde
     active.hasEmittedText = true;
     countFirstToken(active.run, counts);
   }
-  if (!active.ended) active.log.emit(added?.asEmitted(event) ?? event);
+  if (!active.ended) active.log.emit(added?.toEmitted(event) ?? event);
 }
 
 /** What receives the run's spans: LangSmith, in the project that the run names or in the server's, and OpenTelemetry. */
