@@ -51,7 +51,7 @@ export async function ask(
     takesBeginning: modelTarget(model)?.takesBeginning === true,
     hasHints: hasHints(call),
     onChunk: (chunk) => {
-      clock.heard(chunk);
+      clock.recordChunk(chunk);
       call.early?.read(chunk);
     },
     onPiece: (round) => emit(config, { type: "output_continued", round, max_rounds: generate_max_rounds }),
@@ -66,7 +66,7 @@ export async function ask(
   const named = { ...config, ...tools, metadata: { ...config.metadata, model_call_id: call.modelCallId } };
   const seen = await withPicturesFor(name, prompt, config);
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
-    clock.take(options.signal, () =>
+    clock.time(options.signal, () =>
       whole.invoke(seen, { ...named, ...options, runName: `llm_call_iter_${state.iteration_count}` }),
     );
   // Silent calls expect JSON.

@@ -42,12 +42,12 @@ export class CallClock {
   }
 
   /** Hears a piece of the answer. */
-  heard(chunk: ChatGenerationChunk): void {
+  recordChunk(chunk: ChatGenerationChunk): void {
     if (this.#first === undefined && hasContent(chunk)) this.#first = performance.now();
   }
 
   /** Makes a request. One that is stopped by `signal`, or that a paused service has not let through, is no failure. */
-  async take<Answer>(signal: AbortSignal | undefined, request: () => Promise<Answer>): Promise<Answer> {
+  async time<Answer>(signal: AbortSignal | undefined, request: () => Promise<Answer>): Promise<Answer> {
     this.#begun = performance.now();
     this.#first = undefined;
     try {

@@ -48,10 +48,10 @@ export async function* watchStream(
       const added = contentLength(next.value);
       length += added;
       isFinished ||= hasClosingMark(next.value);
-      if (added > 0) clock?.hold(isAnswer(next.value));
+      if (added > 0) clock?.pause(isAnswer(next.value));
       yield next.value;
       if (length > mostCharacters) throw tooLong();
-      if (added > 0) clock?.heard();
+      if (added > 0) clock?.startIdleTimer();
     }
     signal.throwIfAborted();
     if (!isFinished) throw brokenOff();
@@ -109,14 +109,14 @@ function startClock(
   let silence: NodeJS.Timeout | undefined;
   return {
     /** Content arrived, and the reader has it now. */
-    hold(answers: boolean) {
+    pause(answers: boolean) {
       isReading = true;
       if (silence === undefined) clearTimeout(first);
       hasAnswered ||= answers;
       isThinking = !hasAnswered;
     },
     /** The reader asks for more. One timer is set anew each time, which is cheaper than a new one. */
-    heard() {
+    startIdleTimer() {
       isReading = false;
       if (silence === undefined) silence = late("fell silent in the middle of its answer for", idleMs, "idle_seconds");
       else silence.refresh();
