@@ -34,7 +34,7 @@ import { buildWhenIdle, openConsoleBuild } from "./http/console/console-build.ts
 import { openSettings } from "./live-settings/live-settings.ts";
 import { withLiveSettings } from "./loop/live-services.ts";
 import { openAgents } from "./loop/own-services.ts";
-import type { LentServices } from "./loop/services.ts";
+import type { SharedRunServices } from "./loop/services.ts";
 import { openPrompts } from "./prompts/open-prompts.ts";
 import type { Prompts } from "./prompts/prompts.ts";
 import { describeToolsBy } from "./prompts/templates/xml-tools.ts";
@@ -147,7 +147,11 @@ function openModelParts(config: Config, prompts: Prompts, logger: Logger, metric
 }
 
 /** Operations of tools; an undo sends an event to the session's readers. */
-function openOperations(storage: Storage, { locks, workspace, toolkitServices }: LentServices, runs: Runs): Operations {
+function openOperations(
+  storage: Storage,
+  { locks, workspace, toolkitServices }: SharedRunServices,
+  runs: Runs,
+): Operations {
   return createOperations({
     store: storage.manualCalls.operations,
     confirm: storage.manualCalls.ledger.confirm,
@@ -174,8 +178,8 @@ function lentServices(
   storage: Storage,
   workspace: string,
   logger: Logger,
-): Omit<LentServices, "loadModel" | "prompts" | "toolkitServices"> &
-  Required<Pick<LentServices, "agents" | "toolkits">> {
+): Omit<SharedRunServices, "loadModel" | "prompts" | "toolkitServices"> &
+  Required<Pick<SharedRunServices, "agents" | "toolkits">> {
   return {
     ledger: storage.ledger,
     workspace,

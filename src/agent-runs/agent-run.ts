@@ -8,7 +8,7 @@ import type { CallBack } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { GraphExtension, ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createProgress, type Progress } from "../loop/progress.ts";
-import { servicesKey, type RunServices, type ServicesLender, type LentServices } from "../loop/services.ts";
+import { servicesKey, type RunServices, type RunServicesProvider, type SharedRunServices } from "../loop/services.ts";
 import type { ActiveRun } from "@millrace/engine/runs/active-run";
 import type { RunExtension, RunStarter } from "@millrace/engine/runs/options";
 import type {
@@ -37,7 +37,7 @@ export interface AgentParts {
   storage: Storage;
   logger: Logger;
   /** Services that every run gets. */
-  services: LentServices;
+  services: SharedRunServices;
   /** Calls the server's callbacks; absent if there are none. */
   callBack?: CallBack | undefined;
   /** Called after each run of a conversation. */
@@ -47,7 +47,7 @@ export interface AgentParts {
 }
 
 /** The agent's part of one run: services for the loop, events, and what a stop leaves. */
-export class AgentRun implements RunCompanion, StreamCompanion, ServicesLender {
+export class AgentRun implements RunCompanion, StreamCompanion, RunServicesProvider {
   readonly #active: ActiveRun;
   readonly #parts: AgentParts;
   readonly #runs: RunStarter;

@@ -20,7 +20,7 @@ import { toToolMessage } from "../loop/tool-call/result-message.ts";
 import { loop } from "../loop/loop.ts";
 import { toPartial } from "../loop/reply/partial-answer.ts";
 import { addMessages, StreamedAnswer, type Progress } from "../loop/progress.ts";
-import { servicesKey, type LentServices } from "../loop/services.ts";
+import { servicesKey, type SharedRunServices } from "../loop/services.ts";
 import { LoopLimits } from "../state.ts";
 import type { Run, ToolCallRecord } from "@millrace/engine/storage/records";
 import { closingMessage } from "./closing-message.ts";
@@ -33,7 +33,7 @@ import type { ToolResult } from "../tools/runtime/result.ts";
 export interface TurnToKeep {
   graph: ServedGraph;
   run: Run;
-  services: LentServices;
+  services: SharedRunServices;
   reason: StopReason | "abandoned" | "failed";
   /** Saver to write to; default the graph's own. */
   saver?: BaseCheckpointSaver;

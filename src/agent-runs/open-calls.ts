@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { ServedGraph, StatePlace } from "@millrace/engine/graphs/served-graph";
 import type { Run } from "@millrace/engine/storage/records";
 import { isAIMessage, isBaseMessage, withoutSealed } from "@millrace/engine/message-kinds";
-import { servicesKey, type LentServices } from "../loop/services.ts";
+import { servicesKey, type SharedRunServices } from "../loop/services.ts";
 import { lastToolOf } from "../nodes/turn/node-request.ts";
 import { Orchestration } from "../state.ts";
 import { addToMessages } from "@millrace/engine/message-list";
@@ -113,7 +113,7 @@ export async function withAskedCalls<Values>(
 interface CallingWalk {
   run: Run;
   graph: ServedGraph;
-  services: LentServices;
+  services: SharedRunServices;
   saver: BaseCheckpointSaver;
   resume: boolean;
 }

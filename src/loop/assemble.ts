@@ -3,7 +3,7 @@ import { checkRequest } from "./limits/check-context.ts";
 import { afterTools, hasFailed } from "./after-reply.ts";
 import { reachedBudget, reachedLimit, workedMs } from "./limits/limits.ts";
 import { planView } from "./view/plan-view.ts";
-import { move } from "./limits/move.ts";
+import { advancePhase } from "./limits/advance-phase.ts";
 import { describeSpent } from "@millrace/engine/usage/owner-usage";
 import { emit, loopCall, userLanguage } from "./request.ts";
 import { servicesOf } from "./services.ts";
@@ -38,7 +38,7 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   const failed = call.limits.continue_on_tool_error === false && hasFailed(state.messages) ? "error" : null;
   const closing = state.closing ?? limit ?? budget?.reason ?? found ?? failed;
 
-  const phase = move(
+  const phase = advancePhase(
     config,
     iteration === 1 || state.forced !== null ? "prompt_ready" : "results_ready",
     state.phase,
@@ -59,13 +59,13 @@ function begin(iteration: number, state: LoopState, config: LangGraphRunnableCon
     const { node, limits } = loopCall(config);
     emit(config, { type: "agentic_loop.started", node, max_iterations: limits.max_iterations });
     checkRequest(loopCall(config), config);
-    move(config, "start", state.phase, iteration);
+    advancePhase(config, "start", state.phase, iteration);
   } else if (state.forced === null) {
-    move(config, "tool_complete", state.phase, iteration);
+    advancePhase(config, "tool_complete", state.phase, iteration);
   }
 }
 
 /** Ends the turn without another model call. */
 function endTurn(reason: EndReason, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {
-  return { end_reason: reason, phase: move(config, "turn_over", state.phase, state.iteration_count) };
+  return { end_reason: reason, phase: advancePhase(config, "turn_over", state.phase, state.iteration_count) };
 }

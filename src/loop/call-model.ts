@@ -19,8 +19,8 @@ import { costOf, workedMs } from "./limits/limits.ts";
 import { hasCall, repairArguments } from "./reply/reply-calls.ts";
 import { cutCalls, toMessage, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
 import { notCalled } from "./reply/final-text.ts";
-import { move } from "./limits/move.ts";
-import { emit, loopCall, note, type LoopCall } from "./request.ts";
+import { advancePhase } from "./limits/advance-phase.ts";
+import { emit, loopCall, recordMessages, type LoopCall } from "./request.ts";
 import { logUnfinished, emitTaskProgress, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
 import { newNotes } from "./view/prompt.ts";
@@ -34,7 +34,7 @@ import { emitVendorSearch } from "./model-call/vendor-search.ts";
  */
 export async function callModel(before: LoopState, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const call = loopCall(config);
-  note(config, before.messages);
+  recordMessages(config, before.messages);
   recallDocumentation(before, call);
   const { progress } = servicesOf(config);
   call.news = await backgroundNews(before, call, config);
@@ -65,7 +65,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   emitVendorSearch(message, modelOf(state, call), call, config);
   const decision = decideOn(message, state, call, config);
   const messages = messagesOf(message, decision, call, config);
-  note(config, messages);
+  recordMessages(config, messages);
   progress?.answered(taskPathOf(config));
   await countUsage(message, { model: modelOf(state, call), price, times: timesOf(call) }, config);
   emitUsage(message, { state, call, round }, config);
@@ -132,11 +132,11 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
 }
 
 function afterwards(decision: Decision, state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {
-  move(config, "response_complete", state.phase, state.iteration_count);
+  advancePhase(config, "response_complete", state.phase, state.iteration_count);
   const cleared = state.forced === null ? {} : { forced: null };
   switch (decision.kind) {
     case "calls":
-      return { ...cleared, phase: move(config, "tools_detected", state.phase, state.iteration_count) };
+      return { ...cleared, phase: advancePhase(config, "tools_detected", state.phase, state.iteration_count) };
     case "force": {
       const { round } = decision;
       const forced_count = state.forced_count + 1;
@@ -144,14 +144,14 @@ function afterwards(decision: Decision, state: LoopState, config: LangGraphRunna
       return {
         forced: round,
         forced_count,
-        phase: move(config, "reply_continued", state.phase, state.iteration_count),
+        phase: advancePhase(config, "reply_continued", state.phase, state.iteration_count),
       };
     }
     case "end":
       return {
         ...cleared,
         end_reason: decision.reason,
-        phase: move(config, "no_tools", state.phase, state.iteration_count),
+        phase: advancePhase(config, "no_tools", state.phase, state.iteration_count),
       };
   }
 }

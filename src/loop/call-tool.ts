@@ -11,8 +11,8 @@ import { callableTools } from "./model-call/callable-tools.ts";
 import { notApproved } from "./tool-call/judge-call.ts";
 import { callsAtOnce } from "./limits/limits.ts";
 import { handOver } from "./sub-agents/hand-over.ts";
-import { move } from "./limits/move.ts";
-import { emit, loopCall, note, userLanguage } from "./request.ts";
+import { advancePhase } from "./limits/advance-phase.ts";
+import { emit, loopCall, recordMessages, userLanguage } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
 import { ledgerCall, lookAt, toolContext } from "./tool-call/rulings.ts";
 import { afterWaiting, profilesOf, servicesOf } from "./services.ts";
@@ -32,7 +32,7 @@ export async function callTool(task: ToolTask, config: LangGraphRunnableConfig):
 
 async function answered(task: ToolTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> {
   const { call } = task;
-  move(config, "tool_started", "executing", task.iteration);
+  advancePhase(config, "tool_started", "executing", task.iteration);
   const status = { type: "tool_status", tool_call_id: call.id, tool_name: call.name } as const;
   if (loopCall(config).early?.has(call.id) !== true) emit(config, { ...status, status: "executing" });
   emit(config, {
@@ -69,7 +69,7 @@ export function resultMessage(call: AnsweredCall, result: ToolResult, config: La
     end,
     tools.some(({ offered }) => offered?.onlyWhenHistoryCut),
   );
-  note(config, [message]);
+  recordMessages(config, [message]);
   emit(config, {
     type: "agentic_loop.tool_result",
     tool_call_id: call.id,

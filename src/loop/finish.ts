@@ -6,7 +6,7 @@ import { afterTools } from "./after-reply.ts";
 import { checkOutcome } from "./limits/check-context.ts";
 import { finalMessage, programMessage } from "./reply/final-text.ts";
 import { workedMs } from "./limits/limits.ts";
-import { emit, loopCall, note } from "./request.ts";
+import { emit, loopCall, recordMessages } from "./request.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 
 /**
@@ -28,7 +28,7 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
   });
   const whole = [...state.messages, ...messages];
   checkOutcome(whole, call, config);
-  note(config, whole);
+  recordMessages(config, whole);
   call.phase = "idle";
   return { messages, end_reason: reason, worked_ms, phase: reason === "error" ? "error" : "complete" };
 }

@@ -1,17 +1,17 @@
 import type { LiveSettings } from "../live-settings/live-settings.ts";
 import { createRateLimiter } from "@millrace/engine/concurrency/limits";
-import type { LentServices } from "./services.ts";
+import type { SharedRunServices } from "./services.ts";
 
 /**
  * Makes services that depend on changeable settings read them at each use. A run copies the services when it starts or
  * resumes, so a change counts from then on.
  */
-export function withLiveSettings<Services extends LentServices>(
+export function withLiveSettings<Services extends SharedRunServices>(
   services: Services,
   settings: Pick<LiveSettings, "current">,
 ): Services {
   const [toolRate, modelRate] = [cached(rateOf), cached(rateOf)];
-  const live: Partial<LentServices> = {
+  const live: Partial<SharedRunServices> = {
     get toolRate() {
       return toolRate(settings.current().toolRate);
     },
@@ -31,7 +31,7 @@ export function withLiveSettings<Services extends LentServices>(
   return Object.defineProperties(services, Object.getOwnPropertyDescriptors(live));
 }
 
-function rateOf(perSecond: number | undefined): LentServices["toolRate"] {
+function rateOf(perSecond: number | undefined): SharedRunServices["toolRate"] {
   return perSecond === undefined ? undefined : createRateLimiter(perSecond);
 }
 

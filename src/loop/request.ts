@@ -174,17 +174,17 @@ export function loopCall(config: LangGraphRunnableConfig): LoopCall {
 }
 
 /** The user's request this call works on. */
-export function userWords({ userRequest, history }: LoopRequest): string {
+export function userRequestText({ userRequest, history }: LoopRequest): string {
   return userRequest ?? textOf(history.findLast((message) => isHumanMessage(message))?.content ?? "");
 }
 
 /** The language for texts to the user: that of their request. */
 export function userLanguage(call: LoopRequest): Language {
-  return languageOfWords(userWords(call));
+  return languageOfWords(userRequestText(call));
 }
 
 /** Records messages at once, so that a stop before the next checkpoint does not lose them. */
-export function note(config: LangGraphRunnableConfig, messages: readonly BaseMessage[]): void {
+export function recordMessages(config: LangGraphRunnableConfig, messages: readonly BaseMessage[]): void {
   const { record } = loopCall(config);
   if (record !== undefined) addMessages(record, messages);
 }

@@ -37,7 +37,7 @@ export interface ModelUsage {
 }
 
 /** Services for a run. */
-export interface RunServices extends LentServices {
+export interface RunServices extends SharedRunServices {
   ledger: Ledger;
   /** Stores workspace changes for undo; absent: no undo. */
   operations?: OperationStore;
@@ -51,7 +51,7 @@ export interface RunServices extends LentServices {
  * Services that all runs of a server share: what is written for a run, only its own services can write. `workspace` is an
  * absolute path with links resolved.
  */
-export interface LentServices {
+export interface SharedRunServices {
   ledger: LedgerReader;
   workspace: string;
   /** Files and task deletions that always need approval; see `ToolContext`. */
@@ -188,12 +188,12 @@ export function afterWaiting(services: RunServices): RunServices {
 }
 
 /** Creates a run's services on first access. */
-export interface ServicesLender {
+export interface RunServicesProvider {
   readonly services: RunServices;
 }
 
 function providedServices({ configurable }: Pick<RunnableConfig, "configurable">): RunServices | undefined {
   // Only src/agent-runs and tests set this key.
-  const provided = configurable?.[servicesKey] as ServicesLender | RunServices | undefined;
+  const provided = configurable?.[servicesKey] as RunServicesProvider | RunServices | undefined;
   return provided !== undefined && "services" in provided ? provided.services : provided;
 }

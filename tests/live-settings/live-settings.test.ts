@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadConfig, type Config } from "@millrace/engine/config/config";
 import { LiveSettings, openSettings } from "../../src/live-settings/live-settings.ts";
 import { withLiveSettings } from "../../src/loop/live-services.ts";
-import type { LentServices } from "../../src/loop/services.ts";
+import type { SharedRunServices } from "../../src/loop/services.ts";
 import { withStoredKeys } from "@millrace/engine/config/web-settings";
 
 let dataDir = "";
@@ -40,7 +40,7 @@ it("what was changed goes before the environment, in this process and in the nex
 it("gives the loop the rates and limits of the moment, and the same rate until it is changed (QUEUE-04)", () => {
   const settings = open({ MILLRACE_TOOL_RATE: "5", MILLRACE_MODEL_REQUESTS: "3" });
   // Only what depends on settings is looked at.
-  const services = withLiveSettings({} as LentServices, settings);
+  const services = withLiveSettings({} as SharedRunServices, settings);
   const { toolRate, modelRate, modelRequests } = services;
   expect([toolRate !== undefined, modelRate, modelRequests]).toEqual([true, undefined, 3]);
   expect(services.toolRate).toBe(toolRate);

@@ -9,7 +9,7 @@ import type { RunEvent } from "@millrace/engine/run-events";
 import { Graphs } from "@millrace/engine/graphs/load";
 import type { ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createLogger } from "@millrace/engine/logger";
-import type { LentServices } from "../../src/loop/services.ts";
+import type { SharedRunServices } from "../../src/loop/services.ts";
 import type { RunRequest } from "@millrace/engine/runs/admission/draft";
 import { Runs } from "@millrace/engine/runs/runs";
 import type { Session } from "@millrace/engine/storage/records";
@@ -74,7 +74,7 @@ export async function createSession(storage: Storage): Promise<Session> {
 }
 
 export function createRuns(storage: Storage, graphs: Graphs, maxConcurrent = 8): Runs {
-  const services: LentServices = {
+  const services: SharedRunServices = {
     ledger: storage.ledger,
     ...toolkitParts("/", storage.tasks),
     workspace: "/",

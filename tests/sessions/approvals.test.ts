@@ -9,7 +9,7 @@ import { loadConfig } from "@millrace/engine/config/config";
 import { isAppError } from "@millrace/engine/errors/errors";
 import { workflow } from "../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
-import type { LentServices } from "../../src/loop/services.ts";
+import type { SharedRunServices } from "../../src/loop/services.ts";
 import { createModelLoader } from "@millrace/models/load-model";
 import { ModelRegistry } from "@millrace/models/registry/registry";
 import { offline } from "@millrace/offline/offline";
@@ -92,7 +92,7 @@ class World {
   session: Session | undefined;
 
   #open(): Runs {
-    const services: LentServices = {
+    const services: SharedRunServices = {
       ledger: this.#storage.ledger,
       ...toolkitParts(this.workspace, this.#storage.tasks),
       workspace: this.workspace,

@@ -2,7 +2,7 @@ import { interrupt, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { AppError } from "@millrace/engine/errors/errors";
 import { partialMessages } from "./failed-call.ts";
 import { decisionRequest, readDecided, type Decided, type Failure } from "./failure.ts";
-import { move } from "../limits/move.ts";
+import { advancePhase } from "../limits/advance-phase.ts";
 import { inAnotherWay } from "../view/plan-view.ts";
 import type { Language } from "@millrace/engine/language";
 import { emit, loopCall, userLanguage } from "../request.ts";
@@ -57,7 +57,7 @@ function askPerson(failure: Failure, language: Language): Exclude<Decided, { kin
 /** Returns to the model call. */
 function again(state: LoopState, config: LangGraphRunnableConfig): LoopUpdate {
   const { iteration_count: iteration } = state;
-  move(config, "reset", state.phase, iteration);
-  move(config, "start", "idle", iteration);
-  return { failure: null, last_error: null, phase: move(config, "prompt_ready", "preparing", iteration) };
+  advancePhase(config, "reset", state.phase, iteration);
+  advancePhase(config, "start", "idle", iteration);
+  return { failure: null, last_error: null, phase: advancePhase(config, "prompt_ready", "preparing", iteration) };
 }

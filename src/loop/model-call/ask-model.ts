@@ -17,7 +17,7 @@ import { withUsage } from "./fill-usage.ts";
 import { withJsonMode } from "./json-mode.ts";
 import { remainingMs, workedMs } from "../limits/limits.ts";
 import { requestNoter } from "./note-request.ts";
-import { move } from "../limits/move.ts";
+import { advancePhase } from "../limits/advance-phase.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { EarlyCalls } from "../tool-call/early-calls.ts";
 import { isCutResult } from "../tool-call/result-message.ts";
@@ -61,7 +61,7 @@ export async function ask(
   continued.set(call, whole);
   whole.disableStreaming = !whole.streams || state.unstreamed;
   const tools = toolOptions(model, offered, { name, choice: toolChoice(state, call) });
-  move(config, "stream_started", state.phase, state.iteration_count);
+  advancePhase(config, "stream_started", state.phase, state.iteration_count);
   const time = Math.max(1000, remainingMs(workedMs(call.clock, state, performance.now()), call.limits));
   const named = { ...config, ...tools, metadata: { ...config.metadata, model_call_id: call.modelCallId } };
   const seen = await withPicturesFor(name, prompt, config);

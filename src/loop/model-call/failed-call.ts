@@ -9,8 +9,8 @@ import { remainingMs, workedMs } from "../limits/limits.ts";
 import { toPartial } from "../reply/partial-answer.ts";
 import type { StreamedAnswer } from "../progress.ts";
 import { withEnd } from "../reply/reply-message.ts";
-import { move } from "../limits/move.ts";
-import { emit, loopCall, note } from "../request.ts";
+import { advancePhase } from "../limits/advance-phase.ts";
+import { emit, loopCall, recordMessages } from "../request.ts";
 import { servicesOf, taskPathOf } from "../services.ts";
 import type { EndReason, LoopState, LoopUpdate } from "../state.ts";
 import { isOutOfTime } from "./within-time.ts";
@@ -27,13 +27,13 @@ export function failedCall(
 ): LoopUpdate {
   const isStop = config.signal?.aborted === true;
   if (isStop) {
-    move(config, "cancel", state.phase, state.iteration_count);
+    advancePhase(config, "cancel", state.phase, state.iteration_count);
     throw error;
   }
   const { progress } = servicesOf(config);
   const heard = progress?.streamedAnswer(taskPathOf(config));
   progress?.answered(taskPathOf(config));
-  const phase = move(config, "error", state.phase, state.iteration_count);
+  const phase = advancePhase(config, "error", state.phase, state.iteration_count);
   if (!isAppError(error)) throw error;
   const advice = error.suggestion === undefined ? {} : { suggestion: error.suggestion };
   emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message, ...advice });
@@ -83,6 +83,6 @@ export function partialMessages(
   const { message, partial } = toPartial(heard, reason === "cancelled" ? "user_requested" : reason, taken);
   if (!partial.is_stored) return [];
   withEnd(message, reason);
-  note(config, [message]);
+  recordMessages(config, [message]);
   return [message];
 }

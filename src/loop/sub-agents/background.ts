@@ -10,7 +10,7 @@ import { runNamedSubagents } from "../../tools/agents/run-named-subagents.ts";
 import type { FinishedWork } from "../../toolkits/toolkit.ts";
 import { assign } from "./assign.ts";
 import type { AssignedAgent } from "./delegation.ts";
-import { loopCall, userWords, type BackgroundNews, type LoopCall } from "../request.ts";
+import { loopCall, userRequestText, type BackgroundNews, type LoopCall } from "../request.ts";
 import { servicesOf, sessionIdOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 
@@ -72,7 +72,7 @@ function contextFor(agent: AssignedAgent, caller: LoopCall, timeoutSeconds: numb
     agent: {
       name: agent.name,
       prompt: agent.prompt,
-      user_request: userWords(caller),
+      user_request: userRequestText(caller),
       ...(agent.include_rules === true ? { include_rules: true } : {}),
     },
     model: agent.model,

@@ -7,7 +7,7 @@ import { agentSystemText } from "../../prompts/injector.ts";
 import { agentId, type AgentTask } from "./delegate.ts";
 import type { AgentReport } from "./delegation.ts";
 import { callsAtOnce } from "../limits/limits.ts";
-import { emit, loopCall, userWords, type LoopCall, type LoopRequest } from "../request.ts";
+import { emit, loopCall, userRequestText, type LoopCall, type LoopRequest } from "../request.ts";
 import { profilesOf, promptsOf, servicesOf, sessionIdOf } from "../services.ts";
 import type { EndReason, LoopUpdate } from "../state.ts";
 
@@ -82,7 +82,7 @@ function requestFor(task: AgentTask, caller: LoopCall, config: LangGraphRunnable
     agent: { name: agent.name, id: agentId(task), messageId: task.message_id },
     system: agentSystemText(agent.prompt, prompts),
     history: [new HumanMessage({ id: `${agentId(task)}/task`, content: agent.task })],
-    userRequest: userWords(caller),
+    userRequest: userRequestText(caller),
     summary: null,
     tools: caller.tools.filter(
       (tool) => tool.offered?.mayDelegate !== true && (agent.tools === null || agent.tools.includes(tool.name)),

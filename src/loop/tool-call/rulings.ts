@@ -17,9 +17,9 @@ import { callsPerReply } from "../limits/limits.ts";
 import { completionProblem } from "../limits/completion.ts";
 import { editorBuffer } from "../view/editor-buffer.ts";
 import { judgeCall, lookAtCall } from "./judge-call.ts";
-import { loopCall, userLanguage, userWords } from "../request.ts";
+import { loopCall, userLanguage, userRequestText } from "../request.ts";
 import { emitFindings } from "../limits/review.ts";
-import { runIdOf, servicesOf, sessionIdOf, type LentServices } from "../services.ts";
+import { runIdOf, servicesOf, sessionIdOf, type SharedRunServices } from "../services.ts";
 import { writtenArguments, type CallRuling, type RequestedCall, type Ruling } from "./tool-task.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
@@ -85,7 +85,7 @@ async function writesOver(
 ): Promise<Overwriting> {
   const call = loopCall(config);
   const path = tool.overwrites?.(input).path;
-  if (path === undefined || asksToOverwrite(userWords(call), path)) return { kind: "known" };
+  if (path === undefined || asksToOverwrite(userRequestText(call), path)) return { kind: "known" };
   return overwriting(tool, input, toolContext(config), [...call.history, ...messages]);
 }
 
@@ -98,7 +98,7 @@ async function askAboutBatch(
   config: LangGraphRunnableConfig,
 ): Promise<CallRuling | null> {
   const count = batchCount(turn, callId, loopCall(config).tools);
-  if (count === null || asksForMany(userWords(loopCall(config)))) return null;
+  if (count === null || asksForMany(userRequestText(loopCall(config)))) return null;
   const { hash } = await lookAt(tool, input, config);
   const operation = { type: "BatchOperation", count } as const;
   return { kind: "ask", asked: { question: questionFor(operation, userLanguage(loopCall(config))), hash, operation } };
@@ -122,7 +122,7 @@ export async function ruleOnInput(
 ): Promise<CallRuling> {
   const { requiresConfirm } = loopCall(config);
   const { grants, toolkits } = servicesOf(config);
-  const userRequest = userWords(loopCall(config));
+  const userRequest = userRequestText(loopCall(config));
   return judgeCall(tool, input, toolContext(config), { userRequest, requiresConfirm, grants, toolkits });
 }
 
@@ -136,7 +136,7 @@ export async function lookAt(
 }
 
 /** The operator's additional approvals. */
-export function askAbout({ criticalFiles = [], confirmTasks = false }: LentServices): AskAbout {
+export function askAbout({ criticalFiles = [], confirmTasks = false }: SharedRunServices): AskAbout {
   return { criticalFiles, deletedTasks: confirmTasks };
 }
 

@@ -13,7 +13,7 @@ import { countMessage } from "../../context/tokens/tokens.ts";
 import { plainPath } from "../../guardrails/turn.ts";
 import { builtInPrompts, type Prompts } from "../../prompts/prompts.ts";
 import { filesNamed } from "../../user-rules/select-rules.ts";
-import { emit, userWords, type LoopCall, type LoopRequest } from "../request.ts";
+import { emit, userRequestText, type LoopCall, type LoopRequest } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
 /** Loads the documentation for a call, once, so that it stays the same while the model works. */
@@ -30,7 +30,7 @@ export async function documentsFor(
   const documents = await loadDocuments(wanted, { inRun, callBack, signal });
   // Tasks written by a model name files too.
   const task = textOf(request.history.findLast((message) => isHumanMessage(message))?.content ?? "");
-  const named = [userWords(request), task, request.instruction ?? ""].flatMap(filesNamed);
+  const named = [userRequestText(request), task, request.instruction ?? ""].flatMap(filesNamed);
   const about = reading.files.filter((file) => file !== null);
   return { documents, files: [...about, ...named].map((file) => inWorkspace(file, workspace)) };
 }

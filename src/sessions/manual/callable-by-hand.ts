@@ -1,13 +1,13 @@
 import { AppError } from "@millrace/engine/errors/errors";
 import { askAbout } from "../../loop/tool-call/rulings.ts";
-import type { LentServices } from "../../loop/services.ts";
+import type { SharedRunServices } from "../../loop/services.ts";
 import { toolNotFound } from "../../tools/runtime/registry.ts";
 import { plainContext, type Tool, type ToolContext } from "../../tools/runtime/tool.ts";
 import { toolsOfOwner } from "../../toolkits/tools-of-owner.ts";
 
 /** The server's own tools and those that the sources have now, as far as the owner may use them; `null`: all. */
 export async function everyTool(
-  { toolkits, toolSources = [], toolkitServices, ownerTools }: LentServices,
+  { toolkits, toolSources = [], toolkitServices, ownerTools }: SharedRunServices,
   owner: string | null,
   signal: AbortSignal,
 ): Promise<Tool[]> {
@@ -25,7 +25,7 @@ export async function everyTool(
 
 /** A tool that the owner may use. Throws `tool_not_found`. */
 export async function requireTool(
-  services: LentServices,
+  services: SharedRunServices,
   name: string,
   owner: string | null,
   signal: AbortSignal,
@@ -42,7 +42,7 @@ export async function requireTool(
 
 /** The context of a call outside of any run. */
 export function contextOf(
-  services: LentServices,
+  services: SharedRunServices,
   sessionId: string,
   { callId, owner }: { callId: string; owner: string | undefined },
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 import type { ManualCallStores } from "@millrace/engine/storage/attempt-store";
 import type { Graphs } from "@millrace/engine/graphs/load";
-import type { LentServices } from "../../loop/services.ts";
+import type { SharedRunServices } from "../../loop/services.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
 import type { EditParts } from "@millrace/engine/sessions/state/edit-messages";
 import type { ToolResult } from "../../tools/runtime/result.ts";
@@ -32,7 +32,7 @@ export type ManualAnswer =
 
 /** What runs by hand need. `services` are those that runs have, so that both meet at the same locks. */
 export interface ManualParts extends EditParts {
-  services: LentServices;
+  services: SharedRunServices;
   /** Where the calls are recorded. */
   stores: ManualCallStores;
   graphs: Graphs;

@@ -1,6 +1,6 @@
 import { mayRemember } from "../../guardrails/grants.ts";
 import { judgeCall, lookAtCall, notApproved } from "../../loop/tool-call/judge-call.ts";
-import type { LentServices } from "../../loop/services.ts";
+import type { SharedRunServices } from "../../loop/services.ts";
 import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import type { ManualAnswer, ManualCall } from "./manual-call.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
@@ -11,7 +11,7 @@ export async function questionAbout(
   input: Record<string, unknown>,
   call: ManualCall,
   context: ToolContext,
-  { grants, toolkits }: LentServices,
+  { grants, toolkits }: SharedRunServices,
 ): Promise<ManualAnswer | { kind: "run"; approved?: string }> {
   const looking = { ...context, callId: "" };
   const circumstances = { userRequest: "", requiresConfirm: false, grants, toolkits };

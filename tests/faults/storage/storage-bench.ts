@@ -5,7 +5,7 @@ import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/l
 import { z } from "zod";
 import { createLogger } from "@millrace/engine/logger";
 import { loop, runLoop } from "../../../src/loop/loop.ts";
-import type { LentServices } from "../../../src/loop/services.ts";
+import type { SharedRunServices } from "../../../src/loop/services.ts";
 import { Runs } from "@millrace/engine/runs/runs";
 import { LoopLimits } from "../../../src/state.ts";
 import { createSqliteStorage, type SqliteStorage } from "@millrace/engine/storage/sqlite/storage";
@@ -99,7 +99,7 @@ export function openStorageBench(path: string, open?: (path: string) => Database
     .addEdge(START, "work")
     .addEdge("work", END)
     .compile();
-  const services: LentServices = {
+  const services: SharedRunServices = {
     ledger: storage.ledger,
     ...toolkitParts("/", storage.tasks),
     workspace: "/",

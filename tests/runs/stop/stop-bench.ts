@@ -9,7 +9,7 @@ import type { CustomEvent } from "../../../src/events.ts";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { workflow } from "../../../src/graph/workflow.ts";
 import { createLogger } from "@millrace/engine/logger";
-import type { LentServices } from "../../../src/loop/services.ts";
+import type { SharedRunServices } from "../../../src/loop/services.ts";
 import { createModelLoader } from "@millrace/models/load-model";
 import { Runs } from "@millrace/engine/runs/runs";
 import type { Run, Session } from "@millrace/engine/storage/records";
@@ -100,7 +100,7 @@ export interface StopBench {
 /** Starts one; close it in the test. */
 export async function startStopBench(
   options: ModelServerOptions &
-    Pick<LentServices, "hooks"> & {
+    Pick<SharedRunServices, "hooks"> & {
       files?: Record<string, string>;
       storage?: Storage;
       callBack?: CallBack;
@@ -125,7 +125,7 @@ export async function startStopBench(
     },
     ofSession: () => tasks,
   };
-  const services: LentServices = {
+  const services: SharedRunServices = {
     ledger: storage.ledger,
     ...toolkitParts(workspace),
     toolSources: [itemSource(tasks)],

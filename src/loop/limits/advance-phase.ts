@@ -8,7 +8,7 @@ import { emit, loopCall } from "../request.ts";
  * Advances the loop's phase and emits the change. `stored` is the state's phase: after a restart memory starts at
  * `idle` and continues from there.
  */
-export function move(
+export function advancePhase(
   config: LangGraphRunnableConfig,
   event: PhaseEvent,
   stored: LoopPhase,
