@@ -3,7 +3,7 @@ import { isAIMessage, isBaseMessage, isBaseMessageChunk, isHumanMessage, message
 import type { RunEvent } from "../../run-events.ts";
 import { messagesIn } from "../../sessions/messages/conversation.ts";
 import type { JsonObject, Run } from "../../storage/records.ts";
-import { SaidAnew } from "../answers/said-anew.ts";
+import { SupersededMessages } from "../answers/superseded-messages.ts";
 import { toWireJson } from "../answers/wire.ts";
 
 /** A piece of an artifact: all of it, or what follows the pieces already sent. */
@@ -34,7 +34,7 @@ function artifactOf(artifactId: string, part: Part): Artifact {
  */
 export function createArtifactReader(run: Run, hasMessages: boolean) {
   const emitted = new Map<string, string>();
-  const anew = new SaidAnew();
+  const anew = new SupersededMessages();
   /** Artifacts of messages, where not their own ids; and those of lost ones, which the next messages take over. */
   const artifacts = new Map<string, string>();
   const free: string[] = [];

@@ -10,7 +10,7 @@ import {
   messageText,
 } from "../../../message-kinds.ts";
 import { PendingInterrupt, type Run, type RunError } from "../../../storage/records.ts";
-import { SaidAnew } from "../../answers/said-anew.ts";
+import { SupersededMessages } from "../../answers/superseded-messages.ts";
 
 /** A piece of a turn's output, or that what came of a message does not count: it is said anew. `id` is its message's. */
 export type TurnItem = { type: "text" | "reasoning"; id: string; text: string } | { type: "lost"; id: string };
@@ -71,7 +71,7 @@ export class TurnReader {
   readonly #isResumed: boolean;
   /** Emitted text by message id. */
   readonly #emitted = new Map<string, string>();
-  readonly #anew = new SaidAnew();
+  readonly #anew = new SupersededMessages();
   readonly #usages = new Map<string, TurnUsage>();
   readonly #counted: TurnUsage[] = [];
   /** Calls without a result. */

@@ -5,7 +5,7 @@ import type { RunEvent } from "../../run-events.ts";
 const Origin = z.looseObject({ langgraph_checkpoint_ns: z.string() });
 
 /** The messages of one task, and the attempt of the run that said them. */
-interface SaidByTask {
+interface TaskMessages {
   attempt: number;
   ids: Set<string>;
 }
@@ -14,9 +14,9 @@ interface SaidByTask {
  * Finds in the events of one run, given in their order, what an attempt said that was lost: a task that speaks in a later
  * attempt as well was not done, and says all of it anew.
  */
-export class SaidAnew {
+export class SupersededMessages {
   #attempt = 0;
-  readonly #tasks = new Map<string, SaidByTask>();
+  readonly #tasks = new Map<string, TaskMessages>();
 
   /** The ids of the messages that count no more from this event on. */
   read(event: RunEvent): string[] {
