@@ -3,30 +3,30 @@ import { attachments } from "./templates/attachments.ts";
 import { backgroundSummary } from "./templates/background-summary.ts";
 import { blockedCall } from "./templates/blocked-call.ts";
 import { clarify } from "./templates/clarify.ts";
-import { closing } from "./templates/closing-note.ts";
+import { closingNoteTemplate } from "./templates/closing-note.ts";
 import { compress, summariseNow } from "./templates/compress.ts";
 import { confirmation } from "./templates/confirmation.ts";
-import { continuedReply } from "./templates/continue-reply.ts";
+import { continueReplyTemplate } from "./templates/continue-reply.ts";
 import { documentContext } from "./templates/document-context.ts";
 import { documentReferences } from "./templates/document-references.ts";
 import { emptyReply } from "./templates/empty-reply.ts";
 import { toolNotCalled } from "./templates/tool-not-called.ts";
 import { forcedTool } from "./templates/forced-tool.ts";
 import { freeWork } from "./templates/free-work.ts";
-import { goingOn } from "./templates/go-on.ts";
+import { goOnTemplate } from "./templates/go-on.ts";
 import { identityAgentic } from "./identity/identity-agentic.ts";
 import { identityChat } from "./identity/identity-chat.ts";
 import { identityMinimal } from "./identity/identity-minimal.ts";
 import { identity } from "./identity/identity.ts";
 import { incompleteReply } from "./templates/incomplete-reply.ts";
-import { roundsLeft } from "./templates/iteration-warning.ts";
+import { iterationWarningTemplate } from "./templates/iteration-warning.ts";
 import { jsonOutput } from "./templates/json-output.ts";
-import { leavingOut } from "./templates/left-out.ts";
-import { circling } from "./templates/loop-note.ts";
+import { leftOutTemplate } from "./templates/left-out.ts";
+import { loopNoteTemplate } from "./templates/loop-note.ts";
 import { manualRun } from "./templates/manual-run.ts";
 import { planMode } from "./templates/plan-mode.ts";
 import { plan } from "./templates/plan.ts";
-import { roomLeft } from "./templates/prune-note.ts";
+import { pruneNoteTemplate } from "./templates/prune-note.ts";
 import { reply } from "./templates/reply.ts";
 import { sessionInstructions } from "./templates/session-instructions.ts";
 import { subAgents } from "./templates/sub-agents.ts";
@@ -34,7 +34,7 @@ import { summaryMarker } from "./templates/summary-marker.ts";
 import { conversationTitle } from "./templates/title.ts";
 import { toolCleared } from "./templates/tool-cleared.ts";
 import { userRules, userRulesRead } from "./templates/user-rules.ts";
-import { toolless } from "./templates/without-tools.ts";
+import { withoutToolsTemplate } from "./templates/without-tools.ts";
 import { xmlTools, xmlToolsByTag } from "./templates/xml-tools.ts";
 import type { Template } from "./template.ts";
 
@@ -45,11 +45,11 @@ export const templates: Readonly<Record<string, Template>> = {
   background_summary: backgroundSummary,
   blocked_call: blockedCall,
   clarify,
-  closing_note: closing,
+  closing_note: closingNoteTemplate,
   compress,
   compress_now: summariseNow,
   confirmation,
-  continue_reply: continuedReply,
+  continue_reply: continueReplyTemplate,
   conversation_title: conversationTitle,
   document_context: documentContext,
   document_references: documentReferences,
@@ -57,20 +57,20 @@ export const templates: Readonly<Record<string, Template>> = {
   tool_not_called: toolNotCalled,
   forced_tool: forcedTool,
   free_work: freeWork,
-  go_on: goingOn,
+  go_on: goOnTemplate,
   identity,
   identity_agentic: identityAgentic,
   identity_chat: identityChat,
   identity_minimal: identityMinimal,
   incomplete_reply: incompleteReply,
-  iteration_warning: roundsLeft,
+  iteration_warning: iterationWarningTemplate,
   json_output: jsonOutput,
-  left_out: leavingOut,
-  loop_note: circling,
+  left_out: leftOutTemplate,
+  loop_note: loopNoteTemplate,
   manual_run: manualRun,
   plan,
   plan_mode: planMode,
-  prune_note: roomLeft,
+  prune_note: pruneNoteTemplate,
   reply,
   session_instructions: sessionInstructions,
   sub_agents: subAgents,
@@ -78,7 +78,7 @@ export const templates: Readonly<Record<string, Template>> = {
   tool_cleared: toolCleared,
   user_rules: userRules,
   user_rules_read: userRulesRead,
-  without_tools: toolless,
+  without_tools: withoutToolsTemplate,
   xml_tools: xmlTools,
   xml_tools_by_tag: xmlToolsByTag,
 };

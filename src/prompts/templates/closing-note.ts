@@ -15,7 +15,7 @@ const reasons = {
 };
 
 /** What stands in the last model call of a turn that has used up its limits. */
-export const closing = defineTemplate({
+export const closingNoteTemplate = defineTemplate({
   name: "closing_note",
   title: { en: "Last words of a turn", zh: "回合收尾" },
   description: "Makes the model answer from what is known when no further tool call is possible.",
@@ -26,5 +26,5 @@ export const closing = defineTemplate({
 
 /** The note of the last model call, which has no tools: answer from what is known. */
 export function closingNote({ reason }: { reason: keyof typeof reasons }, prompts: Prompts = builtInPrompts): string {
-  return prompts.text(closing, { reason: reasons[reason] });
+  return prompts.text(closingNoteTemplate, { reason: reasons[reason] });
 }

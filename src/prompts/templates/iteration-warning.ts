@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
 /** The number of rounds left. */
-export const roundsLeft = defineTemplate({
+export const iterationWarningTemplate = defineTemplate({
   name: "iteration_warning",
   title: { en: "Few rounds left", zh: "剩余轮次提醒" },
   description: "Says how many rounds are left, once nine tenths of them are used or from soft_warning_at on.",
@@ -15,5 +15,5 @@ export function iterationWarning(
   { used, left }: { used: number; left: number },
   prompts: Prompts = builtInPrompts,
 ): string {
-  return prompts.text(roundsLeft, { used, left });
+  return prompts.text(iterationWarningTemplate, { used, left });
 }

@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
 /** Warns the model of a loop; the reasons are in `loop-reasons.ts`. */
-export const circling = defineTemplate({
+export const loopNoteTemplate = defineTemplate({
   name: "loop_note",
   title: { en: "Going in circles", zh: "循环提醒" },
   description: "The note about calls or replies that go in a circle, with what to do instead.",
@@ -16,7 +16,7 @@ export function loopNote(
   { reason, suggestions }: { reason: string; suggestions: string[] },
   prompts: Prompts = builtInPrompts,
 ): string {
-  return prompts.text(circling, {
+  return prompts.text(loopNoteTemplate, {
     reason,
     suggestions: suggestions.map((suggestion) => `- ${suggestion}`).join("\n"),
   });

@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
 /** The remaining room, for a model that may prune by itself. */
-export const roomLeft = defineTemplate({
+export const pruneNoteTemplate = defineTemplate({
   name: "prune_note",
   title: { en: "Room in the conversation", zh: "对话剩余空间" },
   description: "Tells a model that can leave messages out how full the conversation is.",
@@ -17,5 +17,5 @@ export function pruneNote(
   about: { tokens: number; zone: number; tool: string },
   prompts: Prompts = builtInPrompts,
 ): string {
-  return prompts.text(roomLeft, about);
+  return prompts.text(pruneNoteTemplate, about);
 }

@@ -2,7 +2,7 @@ import { builtInPrompts, type Prompts } from "../prompts.ts";
 import { defineTemplate } from "../template.ts";
 
 /** What stands in a call that has to do without tools because the model cannot use them. */
-export const toolless = defineTemplate({
+export const withoutToolsTemplate = defineTemplate({
   name: "without_tools",
   title: { en: "Without tools", zh: "无法使用工具" },
   description:
@@ -13,5 +13,5 @@ export const toolless = defineTemplate({
 
 /** The note of a call that has to do without tools because the model cannot use them. */
 export function withoutTools(prompts: Prompts = builtInPrompts): string {
-  return prompts.text(toolless, {});
+  return prompts.text(withoutToolsTemplate, {});
 }
