@@ -14,7 +14,7 @@ import { timesOf } from "./model-call/timed-call.ts";
 import { afterReply, type Decision } from "./after-reply.ts";
 import { documentationSince, recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow, uncalledTool } from "./model-call/callable-tools.ts";
-import { hintlessCalls } from "./reply/hintless.ts";
+import { stripHintsFromCalls } from "./reply/strip-hints.ts";
 import { costOf, workedMs } from "./limits/limits.ts";
 import { hasCall, repairArguments } from "./reply/reply-calls.ts";
 import { cutCalls, toMessage, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
@@ -59,7 +59,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
     forcedBy: state.forced?.kind,
   });
   repairArguments(message, call.tools, cutCalls(message));
-  if (hasHints(call)) hintlessCalls(message);
+  if (hasHints(call)) stripHintsFromCalls(message);
   withNewsIds(message, call.news);
   checkAnswer(message, call, config);
   emitVendorSearch(message, modelOf(state, call), call, config);

@@ -5,7 +5,7 @@ import type { ChatGeneration, ChatGenerationChunk, ChatResult } from "@langchain
 import { WrappedModel } from "@millrace/models/wrapped-model";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { asPart, cutEnd, isCutMark } from "./cut-output.ts";
-import { hintlessPieces, hintlessResult } from "./hintless.ts";
+import { stripHintsFromStream, stripHintsFromResult } from "./strip-hints.ts";
 import { goesOn, join, partialReplyOf } from "./join-pieces.ts";
 import { isBeginningRefused, restRequests, type PartialReply } from "../model-call/rest-request.ts";
 import { readBehind, type Seam } from "./seam.ts";
@@ -78,7 +78,7 @@ export class ContinuedModel extends WrappedModel {
         break;
       }
     }
-    return this.#continuation.hasHints === true ? hintlessResult(whole) : whole;
+    return this.#continuation.hasHints === true ? stripHintsFromResult(whole) : whole;
   }
 
   /** Joins a complete answer with its next piece. */
@@ -105,7 +105,7 @@ export class ContinuedModel extends WrappedModel {
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
     const pieces = this.#pieces(messages, options);
-    for await (const chunk of this.#continuation.hasHints === true ? hintlessPieces(pieces) : pieces) {
+    for await (const chunk of this.#continuation.hasHints === true ? stripHintsFromStream(pieces) : pieces) {
       yield chunk;
       await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
     }

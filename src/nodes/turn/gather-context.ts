@@ -10,7 +10,7 @@ import { profilesOf, promptsOf, rolesOf, servicesOf, sessionIdOf } from "../../l
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { GraphState, RunContext } from "../../state.ts";
 import type { UserReference } from "../../user-context.ts";
-import { attachedTo } from "./carried.ts";
+import { attachedTo } from "./message-attachments.ts";
 import { runContext } from "./node-request.ts";
 import { cachedPerTurn } from "./once-a-turn.ts";
 import { runToolkits } from "./run-toolkits.ts";

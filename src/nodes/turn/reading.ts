@@ -2,7 +2,7 @@ import { rulesKind } from "../../context/documentation/rules-document.ts";
 import type { LoopRequest } from "../../loop/request.ts";
 import type { GraphState, RunContext } from "../../state.ts";
 import { workflowAdditions } from "../../toolkits/composition.ts";
-import { attachedTo } from "./carried.ts";
+import { attachedTo } from "./message-attachments.ts";
 
 /**
  * Which of the user's documentation a model gets first: all of it. An agent gets only the rules, if its file says so;

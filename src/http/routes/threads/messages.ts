@@ -14,7 +14,7 @@ import { requireSession } from "@millrace/engine/sessions/sessions";
 import { isHidden, StoredMessage } from "@millrace/engine/sessions/messages/stored-message";
 import { folded, Hit, newestHits } from "../../../sessions/messages/find-words.ts";
 import { summaryWithout } from "../../../sessions/overview/summaries.ts";
-import { whenBegun } from "../../../sessions/messages/when-begun.ts";
+import { toolCallStartTimes } from "../../../sessions/messages/tool-call-start-times.ts";
 import { withOperations } from "../../../sessions/messages/with-operations.ts";
 import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
@@ -218,7 +218,7 @@ async function displayed(
 ): Promise<DisplayMessage[]> {
   const [shown, begun] = await Promise.all([
     withOperations(operations, session, messages, languageOf(context)),
-    whenBegun(storage.ledger, session, messages, all),
+    toolCallStartTimes(storage.ledger, session, messages, all),
   ]);
   return toDisplay(shown, all, begun);
 }

@@ -5,7 +5,9 @@ import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { asPart } from "./cut-output.ts";
 
 /** Removes hints that a model repeats from a streamed answer. Text that may become a hint waits for the next piece. */
-export async function* hintlessPieces(pieces: AsyncIterable<ChatGenerationChunk>): AsyncGenerator<ChatGenerationChunk> {
+export async function* stripHintsFromStream(
+  pieces: AsyncIterable<ChatGenerationChunk>,
+): AsyncGenerator<ChatGenerationChunk> {
   let held = "";
   let id: string | undefined;
   for await (const piece of pieces) {
@@ -22,7 +24,7 @@ export async function* hintlessPieces(pieces: AsyncIterable<ChatGenerationChunk>
 }
 
 /** Removes repeated hints from a complete answer. */
-export function hintlessResult(result: ChatResult): ChatResult {
+export function stripHintsFromResult(result: ChatResult): ChatResult {
   for (const generation of result.generations) {
     const { message } = generation;
     if (typeof message.content !== "string") continue;
@@ -33,7 +35,7 @@ export function hintlessResult(result: ChatResult): ChatResult {
 }
 
 /** Removes hints from a reply's calls, except the call that refers to messages by them. */
-export function hintlessCalls(message: AIMessage): void {
+export function stripHintsFromCalls(message: AIMessage): void {
   message.tool_calls = (message.tool_calls ?? []).map((call) =>
     call.name === writeTool ? call : { ...call, args: withoutHintsIn(call.args) },
   );

@@ -5,7 +5,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import { ledgerIdOf } from "../../tools/runtime/ledger-id.ts";
 
 /** When the calls began whose results are among the messages, by the ids of these; `all`: the conversation. */
-export async function whenBegun(
+export async function toolCallStartTimes(
   ledger: LedgerReader,
   { session_id }: Session,
   messages: readonly BaseMessage[],

@@ -4,7 +4,7 @@ import type { AttachedFile } from "../../context/layers.ts";
 import type { UserReference } from "../../user-context.ts";
 
 /** What comes with the user's message. */
-export interface Carried {
+export interface MessageAttachments {
   references: UserReference[];
   attachments: AttachedFile[];
 }
@@ -30,7 +30,7 @@ const Kept = z.object({
 });
 
 /** References and attachments of the user's last message; earlier ones were shown in their turns. */
-export function attachedTo(messages: readonly BaseMessage[]): Carried {
+export function attachedTo(messages: readonly BaseMessage[]): MessageAttachments {
   const { references, attachments } = Kept.parse(messages.findLast(isHumanMessage)?.additional_kwargs ?? {});
   return { references: references ?? [], attachments: attachments ?? [] };
 }
