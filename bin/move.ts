@@ -21,12 +21,12 @@ class ProgressLine {
   readonly #isTerminal = process.stderr.isTTY;
   #reportedAt = 0;
 
-  readonly tell = ({ step, table, rows, total: of }: MoveProgress): void => {
-    const isDone = rows >= of;
+  readonly onProgress = ({ step, table, rows, total }: MoveProgress): void => {
+    const isDone = rows >= total;
     if (!isDone && (!this.#isTerminal || performance.now() - this.#reportedAt < 100)) return;
     this.#reportedAt = performance.now();
-    const share = of === 0 ? "" : ` (${Math.floor((Math.min(rows, of) / of) * 100)} %)`;
-    this.#write(`${step} ${table}: ${rows} of ${of} rows${share}`, isDone);
+    const share = total === 0 ? "" : ` (${Math.floor((Math.min(rows, total) / total) * 100)} %)`;
+    this.#write(`${step} ${table}: ${rows} of ${total} rows${share}`, isDone);
   };
 
   readonly onRestart = (): void => {
@@ -47,7 +47,11 @@ async function move({ path, to, from }: Way): Promise<number> {
     import("@millrace/engine/storage/postgres/database/move-database"),
   ]);
   const progress = new ProgressLine();
-  const options = { tell: progress.tell, onRestart: progress.onRestart, signal: new AbortController().signal };
+  const options = {
+    onProgress: progress.onProgress,
+    onRestart: progress.onRestart,
+    signal: new AbortController().signal,
+  };
   const between = (
     tables: {
       sqlite: ReadonlyMap<string, readonly string[]>;

@@ -122,8 +122,8 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
  * What a refusal says to a Chinese reader: words of its own; else those of its kind, with the values it names or, where the
  * request has to change, with the server's own words.
  */
-export function inChinese(told: z.infer<typeof Problem>, status: number): string | undefined {
-  const { user_message: words, message_zh, parameters, message } = told;
+export function inChinese(problem: z.infer<typeof Problem>, status: number): string | undefined {
+  const { user_message: words, message_zh, parameters, message } = problem;
   const isUnclear = status < 500 && status !== 401 && status !== 429;
   const more = parameters?.join("、") ?? (isUnclear ? message : undefined);
   return words === undefined || message_zh !== undefined || more === undefined ? words : `${words}（${more}）`;
@@ -133,21 +133,22 @@ async function problemOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   const requestId = response.headers.get("x-request-id") ?? undefined;
   const read = parsed(text);
-  const told = z.safeParse(Problem, read).data ?? {};
-  const nested = z.safeParse(Problem, told.detail ?? told.error).data ?? {};
+  const problem = z.safeParse(Problem, read).data ?? {};
+  const nested = z.safeParse(Problem, problem.detail ?? problem.error).data ?? {};
   const texts = [
-    inChinese(told, response.status),
+    inChinese(problem, response.status),
     nested.user_message,
-    told.message,
+    problem.message,
     nested.message,
-    told.detail,
-    told.error,
+    problem.detail,
+    problem.error,
   ];
   const message =
     texts.find((one) => typeof one === "string") ?? (read === undefined && text !== "" ? text : undefined);
-  const code = told.code ?? nested.code ?? told.errorType;
+  const code = problem.code ?? nested.code ?? problem.errorType;
   // The words for users say it already.
-  const suggestion = told.user_message === undefined ? (told.suggestion ?? nested.suggestion ?? undefined) : undefined;
+  const suggestion =
+    problem.user_message === undefined ? (problem.suggestion ?? nested.suggestion ?? undefined) : undefined;
   return new ApiError(message ?? `${response.status} ${response.statusText}`, {
     status: response.status,
     body: read,

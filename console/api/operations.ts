@@ -140,8 +140,8 @@ export async function undoTogether(threadId: string, ids: readonly string[]): Pr
   try {
     return await request(path, Undone, { method: "POST", body: { operation_ids: ids } });
   } catch (error) {
-    const told = error instanceof ApiError && error.status === 409 ? z.safeParse(Undone, error.body).data : undefined;
-    if (told === undefined) throw error;
-    return { operations: [], conflicts: told.conflicts };
+    const undone = error instanceof ApiError && error.status === 409 ? z.safeParse(Undone, error.body).data : undefined;
+    if (undone === undefined) throw error;
+    return { operations: [], conflicts: undone.conflicts };
   }
 }

@@ -3,7 +3,7 @@ import { useState, type KeyboardEvent, type PointerEvent } from "react";
 /** A bar: what it stands for in words, and how high it is. */
 export interface ChartBar {
   key: string;
-  told: string;
+  label: string;
   value: number;
   /** As a failure. */
   isBad?: boolean;
@@ -40,7 +40,7 @@ export function BarChart({
   };
   return (
     <figure className="histogram bar-chart">
-      <figcaption>{marked?.told ?? summary}</figcaption>
+      <figcaption>{marked?.label ?? summary}</figcaption>
       <div
         className="histogram-bars"
         role="slider"
@@ -49,7 +49,7 @@ export function BarChart({
         aria-valuemin={0}
         aria-valuemax={bars.length - 1}
         aria-valuenow={at ?? bars.length - 1}
-        aria-valuetext={marked?.told ?? summary}
+        aria-valuetext={marked?.label ?? summary}
         onKeyDown={onKeyDown}
         onBlur={() => setAt(undefined)}
         onPointerMove={onPointerMove}

@@ -1,33 +1,33 @@
 import { useSyncExternalStore } from "react";
 
 /** What screen readers announce; `number` makes the same words twice two announcements. */
-interface Told {
+interface Announcement {
   number: number;
   text: string;
 }
 /** `assertive` interrupts what is being read. */
 type Urgency = "polite" | "assertive";
 
-const nothing: Readonly<Record<Urgency, Told>> = {
+const nothing: Readonly<Record<Urgency, Announcement>> = {
   polite: { number: 0, text: "" },
   assertive: { number: 0, text: "" },
 };
-let told = nothing;
+let announced = nothing;
 const listeners = new Set<() => void>();
 /** Milliseconds after which a text that has been taken up stands nowhere any more: it stands in the page already. */
 const stays = 1_000;
 
-function change(urgency: Urgency, next: Told): void {
-  told = { ...told, [urgency]: next };
+function change(urgency: Urgency, next: Announcement): void {
+  announced = { ...announced, [urgency]: next };
   for (const listener of listeners) listener();
 }
 
 /** Tells readers of the screen what others see. */
 export function announce(text: string, urgency: Urgency = "polite"): void {
-  const number = told[urgency].number + 1;
+  const number = announced[urgency].number + 1;
   change(urgency, { number, text });
   setTimeout(() => {
-    if (told[urgency].number === number) change(urgency, { number, text: "" });
+    if (announced[urgency].number === number) change(urgency, { number, text: "" });
   }, stays);
 }
 
@@ -38,7 +38,7 @@ export function Announcer() {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => told,
+    () => announced,
   );
   return (
     <div className="visually-hidden">

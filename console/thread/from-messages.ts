@@ -159,6 +159,6 @@ function putResult(
   const endedAt = known.endedAt ?? (timestamp === null ? undefined : Date.parse(timestamp));
   // The events of a run that was only waited for do not come to the page.
   const startedAt = known.startedAt ?? (begun ? Date.parse(begun) : undefined);
-  const told = { result: content, whole: whole_result ?? undefined, status: endOf(content) };
-  calls.set(id, { ...known, ...told, startedAt, endedAt });
+  const outcome = { result: content, whole: whole_result ?? undefined, status: endOf(content) };
+  calls.set(id, { ...known, ...outcome, startedAt, endedAt });
 }

@@ -217,19 +217,19 @@ function onCustom(state: ThreadState, event: ThreadEvent): ThreadState {
 }
 
 function withStatus(state: ThreadState, payload: unknown): ThreadState {
-  const told = z.safeParse(Status, payload).data;
-  const call = told && state.calls.get(told.tool_call_id);
-  if (call === undefined || told?.status !== "awaiting_confirmation") return state;
+  const update = z.safeParse(Status, payload).data;
+  const call = update && state.calls.get(update.tool_call_id);
+  if (call === undefined || update?.status !== "awaiting_confirmation") return state;
   return isOver(call) ? state : withCall(state, { ...call, status: "waiting" });
 }
 
 /** An agent begins: what it says belongs to the call that it works for. */
 function withAgent(state: ThreadState, event: ThreadEvent, payload: unknown): ThreadState {
-  const told = z.safeParse(SubAgent, payload).data;
-  const call = told?.tool_call_id ?? parentOf(state, event.namespace);
+  const agent = z.safeParse(SubAgent, payload).data;
+  const call = agent?.tool_call_id ?? parentOf(state, event.namespace);
   const known = call === undefined ? undefined : state.calls.get(call);
-  if (told === undefined || known === undefined) return state;
-  const { agent_id: id, agent_name: name, task } = told;
+  if (agent === undefined || known === undefined) return state;
+  const { agent_id: id, agent_name: name, task } = agent;
   const others = known.agents.filter((agent) => agent.id !== id);
   const agents = new Map(state.agents).set(id, known.id);
   return withCall({ ...state, agents }, { ...known, agents: [...others, { id, name, task }] });

@@ -81,9 +81,9 @@ function OneModel({
     setBusy(true);
     setVerdict(undefined);
     try {
-      const told = await tryModel(model, key.trim());
-      if (!told.ok) {
-        setVerdict(told);
+      const result = await tryModel(model, key.trim());
+      if (!result.ok) {
+        setVerdict(result);
         return;
       }
       await take(model);

@@ -45,12 +45,12 @@ export function Histogram({
     else return;
     event.preventDefault();
   };
-  const told = (bar: Bar) => t("runs.bar", { at: shortMoment(bar.at), count: bar.count, failed: bar.failed });
+  const labelOf = (bar: Bar) => t("runs.bar", { at: shortMoment(bar.at), count: bar.count, failed: bar.failed });
   const width = 1_000 / bars.length;
   return (
     <figure className="histogram">
       <figcaption>
-        <span>{marked === undefined ? t("runs.total", { count: total }) : told(marked)}</span>
+        <span>{marked === undefined ? t("runs.total", { count: total }) : labelOf(marked)}</span>
         {marked === undefined && failed > 0 && (
           <span className="histogram-failed">{t("runs.failedTotal", { count: failed })}</span>
         )}
@@ -64,7 +64,7 @@ export function Histogram({
         aria-valuemin={0}
         aria-valuemax={bars.length - 1}
         aria-valuenow={at ?? bars.length - 1}
-        aria-valuetext={told(marked ?? bars.at(-1) ?? { at: now, count: 0, failed: 0 })}
+        aria-valuetext={labelOf(marked ?? bars.at(-1) ?? { at: now, count: 0, failed: 0 })}
         onKeyDown={onKeyDown}
         onBlur={() => setAt(undefined)}
         onPointerDown={(event) => {

@@ -34,7 +34,7 @@ export function TaskNumbers({ tasks, today }: ViewProps) {
         summary={t("tasks.chart")}
         bars={plannedFrom(tasks, first, shown).map(({ day, value }) => ({
           key: day,
-          told: t("tasks.bar", { day: calendarDay(day), count: value }),
+          label: t("tasks.bar", { day: calendarDay(day), count: value }),
           value,
         }))}
         ends={[calendarDay(first), calendarDay(dayAfter(first, shown - 1))]}

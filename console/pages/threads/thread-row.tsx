@@ -233,9 +233,9 @@ function NameField({ name, onDone }: { name: string; onDone: (name: string | und
 }
 
 /** Puts a text on the clipboard and says so. */
-async function copyText(text: string, told: string): Promise<void> {
+async function copyText(text: string, message: string): Promise<void> {
   await navigator.clipboard.writeText(text);
-  notify(told, { milliseconds: 1_500 });
+  notify(message, { milliseconds: 1_500 });
 }
 
 function statusWords(t: TFunction, status: ThreadInfo["status"]): string {

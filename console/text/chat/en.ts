@@ -124,7 +124,7 @@ export const chatEn = {
     arguments: "Arguments",
     result: "Result",
     error: "Error",
-    told: "What the model reads",
+    sentToModel: "What the model reads",
     showAll: "Show all",
     whole: "All {{characters}} characters; the model received part of it",
     step: { pending: "To do", running: "Now", done: "Done" },

@@ -122,7 +122,7 @@ export const chatZh: ChatCatalogue = {
     arguments: "参数",
     result: "结果",
     error: "错误",
-    told: "模型收到的内容",
+    sentToModel: "模型收到的内容",
     showAll: "显示全部",
     whole: "全部 {{characters}} 个字符：模型只看到其中一部分",
     step: { pending: "待办", running: "进行中", done: "已完成" },

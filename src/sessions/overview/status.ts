@@ -87,7 +87,7 @@ export async function readActivity(
 ): Promise<SessionActivity> {
   const { session_id: id } = session;
   const isBusy = session.status === "busy";
-  const [values, worked, waiting, stop_state = "idle", told] = await Promise.all([
+  const [values, worked, waiting, stop_state = "idle", liveState] = await Promise.all([
     readValues(storage, id),
     lastExecutedRun(runs, id),
     runs.list(id, { limit: queueCounted, offset: 0, status: "pending" }),
@@ -97,7 +97,7 @@ export async function readActivity(
   // A run stopped before it started has changed nothing.
   const last = waiting[0] ?? worked;
   // A server of another version may say it otherwise.
-  const live = LiveActivity.safeParse(told).data;
+  const live = LiveActivity.safeParse(liveState).data;
   const messages = messagesIn(values);
   const conversation_state = live?.conversation ?? restingState(last, session, messages);
   const waits = isBusy ? [] : waitsFor(session);

@@ -207,7 +207,7 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
 
   type Options = Partial<Parameters<typeof moveRows>[3]>;
   const options = (given: Options = {}) => ({
-    tell: () => undefined,
+    onProgress: () => undefined,
     onRestart: () => undefined,
     signal: new AbortController().signal,
     ...given,
@@ -272,10 +272,10 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
 
   it("resumes after it was interrupted, and no server opens the database before", async () => {
     const aborting = new AbortController();
-    const tell = ({ table }: MoveProgress) => {
+    const onProgress = ({ table }: MoveProgress) => {
       if (table === "tasks") aborting.abort(new Error("stopped"));
     };
-    await expect(moveTo({ onProgress: tell, signal: aborting.signal })).rejects.toThrow("stopped");
+    await expect(moveTo({ onProgress, signal: aborting.signal })).rejects.toThrow("stopped");
     const early = new PostgresDatabase(url);
     await expect(migrate(early, migrations)).rejects.toMatchObject({
       code: "conflict",
@@ -306,10 +306,10 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
     "starts over when the rows of an interrupted move have %s",
     async (what) => {
       const aborting = new AbortController();
-      const tell = ({ table }: MoveProgress) => {
+      const onProgress = ({ table }: MoveProgress) => {
         if (table === "tasks") aborting.abort(new Error("stopped"));
       };
-      await expect(moveTo({ onProgress: tell, signal: aborting.signal })).rejects.toThrow("stopped");
+      await expect(moveTo({ onProgress, signal: aborting.signal })).rejects.toThrow("stopped");
       withFile((database) => {
         if (what === "a row more") database.exec("DELETE FROM grants");
         if (what === "a row less")
@@ -337,13 +337,13 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
 
   it("detects a change that another process makes meanwhile", async () => {
     let isChanged = false;
-    const tell = ({ step }: MoveProgress) => {
+    const onProgress = ({ step }: MoveProgress) => {
       if (step !== "compared" || isChanged) return;
       isChanged = true;
       const env = { ...process.env, URL: url, SQL: "UPDATE store_items SET value = '{}'" };
       expect(spawnSync(process.execPath, ["-e", changeScript], { env, cwd: projectFolder }).status).toBe(0);
     };
-    await expect(moveTo({ onProgress: tell })).rejects.toMatchObject({
+    await expect(moveTo({ onProgress })).rejects.toMatchObject({
       code: "storage_corrupt",
       message: expect.stringContaining("table store_items, at the row 5"),
     });

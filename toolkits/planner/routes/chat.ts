@@ -93,14 +93,14 @@ export function chatRoutes(): HttpApp {
       const startedAt = performance.now();
       const run = await startChat(context, body);
       setPlaceHeaders(context, run);
-      const told = await wholeAnswer(context, {
+      const answer = await wholeAnswer(context, {
         events: (signal) => chatEvents(services, context, run, signal),
         ...(body.on_disconnect === "cancel" && { onDisconnect: () => cancelAfterDisconnect(services, run) }),
       });
-      if (told === undefined) return RESPONSE_ALREADY_SENT;
+      if (answer === undefined) return RESPONSE_ALREADY_SENT;
       const model = await modelOf(services, run);
       const response_time_ms = Math.round(performance.now() - startedAt);
-      return answerJson(context, { ...told, model, response_time_ms } satisfies z.infer<typeof ChatAnswer>);
+      return answerJson(context, { ...answer, model, response_time_ms } satisfies z.infer<typeof ChatAnswer>);
     },
   );
   return routes;
@@ -171,8 +171,8 @@ async function streamChat(
     measure: (item) => ("event" in item ? frameLength(item.event, {}) : 0),
     frame: (item) => {
       if ("last" in item) return item.last.map((one) => chatFrame(one)).join("");
-      const told = read(item.event);
-      return told === undefined || item.event.id <= from ? "" : chatFrame(told, item.event.id);
+      const chatItem = read(item.event);
+      return chatItem === undefined || item.event.id <= from ? "" : chatFrame(chatItem, item.event.id);
     },
     headers: placeHeaders(run),
     logger: services.logger,
@@ -211,8 +211,8 @@ async function questionsOf({ storage, runs }: RouteServices, context: HttpContex
 /** The model that answered; if no message says so, the configured one. */
 async function modelOf({ storage, models }: RouteServices, run: Run): Promise<string> {
   const messages = messagesIn(await readValues(storage, run.session_id));
-  const told = messages.findLast(({ additional_kwargs }) => additional_kwargs["llm_metadata"] !== undefined);
-  const { model_name } = LlmMetadata.safeParse(told?.additional_kwargs["llm_metadata"]).data ?? {};
+  const reply = messages.findLast(({ additional_kwargs }) => additional_kwargs["llm_metadata"] !== undefined);
+  const { model_name } = LlmMetadata.safeParse(reply?.additional_kwargs["llm_metadata"]).data ?? {};
   const chosen = run.kwargs.context?.["model"];
   return model_name ?? (typeof chosen === "string" ? chosen : models.roles().main);
 }

@@ -58,7 +58,7 @@ export function FindBar({ onClose }: { onClose: () => void }) {
     else return;
     event.preventDefault();
   };
-  const told =
+  const resultText =
     found.error !== null
       ? messageOf(found.error)
       : total > 0
@@ -80,7 +80,7 @@ export function FindBar({ onClose }: { onClose: () => void }) {
         />
       </label>
       <span className="hint" role="status">
-        {query === "" || found.isPending ? "" : told}
+        {query === "" || found.isPending ? "" : resultText}
       </span>
       <IconButton label={t("find.older")} disabled={total < 2} onClick={() => go(1)}>
         <ChevronUp size={16} />

@@ -18,7 +18,7 @@ export function ToolResult({ call, text }: { call: Call; text: string }) {
   const [isWhole, setWhole] = useState(false);
   const [isAsked, setAsked] = useState(false);
   const isFailed = call.status === "failed";
-  const label = isFailed ? "tool.error" : call.status === "refused" ? "tool.told" : "tool.result";
+  const label = isFailed ? "tool.error" : call.status === "refused" ? "tool.sentToModel" : "tool.result";
   const lines = text.split("\n");
   const shown = isWhole ? text : lines.slice(0, firstLines).join("\n").slice(0, firstCharacters);
   const { whole } = call;

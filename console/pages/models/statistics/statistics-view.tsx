@@ -59,7 +59,7 @@ export function StatisticsView() {
             summary={t("statistics.chart", { measure: t(`statistics.${chosen.measure}`) })}
             bars={daysOf(rows, chosen).map(({ day, value }) => ({
               key: day,
-              told: t("statistics.bar", { day: calendarDay(day), value: measured(value, chosen.measure) }),
+              label: t("statistics.bar", { day: calendarDay(day), value: measured(value, chosen.measure) }),
               value,
               isBad: chosen.measure === "failed",
             }))}

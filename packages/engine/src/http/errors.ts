@@ -108,7 +108,7 @@ function codeOfStatus(status: number): ErrorCode {
   return codeOf[status] ?? (status < 500 ? "invalid_parameter" : "server");
 }
 
-function answer(context: HttpContext, code: ErrorCode, message: string, wanted: number, more?: Told): Response {
+function answer(context: HttpContext, code: ErrorCode, message: string, wanted: number, more?: ErrorDetails): Response {
   // HTTPException and the table above hold only statuses that have a body.
   const status = wanted as ContentfulStatusCode;
   if (!wantsJson(context)) return context.text(message, status);
@@ -116,7 +116,7 @@ function answer(context: HttpContext, code: ErrorCode, message: string, wanted: 
 }
 
 /** What an error says for users beside what its code says. */
-interface Told {
+interface ErrorDetails {
   advice?: Partial<Advice>;
   message_zh?: string | undefined;
 }
@@ -125,9 +125,9 @@ interface Told {
  * The uniform error body. Most advice exists in English only and is sent to English readers only, a message in Chinese
  * to Chinese readers.
  */
-function uniformBody(code: ErrorCode, message: string, context: HttpContext, told: Told = {}): object {
+function uniformBody(code: ErrorCode, message: string, context: HttpContext, details: ErrorDetails = {}): object {
   const language = languageOf(context);
-  const { advice = {}, message_zh } = told;
+  const { advice = {}, message_zh } = details;
   const usual = forUser(code, language);
   const suggestion = advice[language] ?? usual.suggestion;
   // What helps after any error of the kind may not fit what is said of this one.

@@ -34,7 +34,7 @@ export class ActiveRun {
   admission = Number.POSITIVE_INFINITY;
   /** Whether its graph has begun to run; until then it can be ended in the queue. */
   isExecuting = false;
-  /** Whether a piece of a message has been told. */
+  /** Whether text of a message has been emitted. */
   hasEmittedText = false;
   /** Set once its end is being written, so that it is written once. */
   ended = false;

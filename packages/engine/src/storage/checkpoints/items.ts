@@ -35,15 +35,15 @@ export class ThreadItems {
   }
 
   /** Remembers that `object` is stored as it is now. */
-  remember(object: object, stored: Pick<ItemReference, "sequence" | "origin" | "print" | "size">): void {
-    const { sequence, origin, fingerprint: print, size } = stored;
+  remember(object: object, stored: Pick<ItemReference, "sequence" | "origin" | "fingerprint" | "size">): void {
+    const { sequence, origin, fingerprint, size } = stored;
     const message = isBaseMessage(object) ? object : undefined;
     const before = this.references.get(object);
     if (before !== undefined && before.sequence !== sequence) this.rewrites += 1;
     this.references.set(object, {
       sequence,
       origin,
-      fingerprint: print,
+      fingerprint,
       size,
       id: message?.id,
       content: message?.content,

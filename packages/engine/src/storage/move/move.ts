@@ -102,10 +102,10 @@ async function copyOrCompare(
   source: MoveSource,
   target: MoveTarget,
   { layout, step }: { layout: Layout; step: MoveProgress["step"] },
-  { onProgress: tell, signal }: MoveOptions,
+  { onProgress, signal }: MoveOptions,
 ): Promise<number> {
   const table = layout.name;
-  const of = await source.count(table);
+  const total = await source.count(table);
   let mayBeThere = step === "compared" || (await target.count(table)) > 0;
   let after: MovedRow | undefined;
   let rows = 0;
@@ -127,7 +127,7 @@ async function copyOrCompare(
     }
     rows += batch.length;
     after = end;
-    tell({ step, table, rows, total: of });
+    onProgress({ step, table, rows, total });
   }
   const [extra] = mayBeThere ? await target.read(layout, after) : [];
   if (extra !== undefined) throw new RowMismatch(table, keyOf(layout, extra));

@@ -220,7 +220,7 @@ function createAttempt(
   const over = (): void => threads.clearWriter(of.session_id, writer);
   return {
     ...records,
-    finish: (outcome, told) => records.finish(outcome, told).finally(over),
+    finish: (outcome, unstored) => records.finish(outcome, unstored).finally(over),
     release: () => records.release().finally(over),
     get isLost() {
       return stream.isLost;

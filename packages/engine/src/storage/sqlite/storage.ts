@@ -141,8 +141,8 @@ function attemptsOf({
         await commits.transaction(() => storeEvents(database, saver.codec, of, { events, usage }));
       },
       checkpointer: (events) => new MillraceSaver(database, { saver, of, events }),
-      finish: (outcome, told = noEvents) =>
-        told.flushWith((events, usage) =>
+      finish: (outcome, unstored = noEvents) =>
+        unstored.flushWith((events, usage) =>
           commits.durably(() => {
             if (outcome.readAt !== undefined && outcome.readAt !== begunRuns(markRuns(database, of.session_id)))
               throw new SessionMovedOn(of.session_id);

@@ -47,9 +47,9 @@ export async function* readRecord(
     if ("caughtUp" in item) yield "caught up";
     else if ("waits" in item) yield item.waits ? "waits" : "goes on";
     else {
-      const told = translate(item);
-      const until = told.at(-1)?.seq;
-      const events = told.filter((event) => isWanted(filter, event));
+      const translated = translate(item);
+      const until = translated.at(-1)?.seq;
+      const events = translated.filter((event) => isWanted(filter, event));
       yield { events, until, end: "ended" in item ? until : undefined };
     }
   }

@@ -21,11 +21,11 @@ import type { Place } from "./loader.ts";
  */
 export class PostgresSaver extends BaseCheckpointSaver {
   readonly #threads: Threads;
-  /** The writes of a run, each group with the events told before it; `undefined` where there is no run. */
+  /** The writes of a run, each group with the events emitted before it; `undefined` where there is no run. */
   readonly #batcher: WriteBatcher | undefined;
   #place: Place = { threadId: "", name: "", run: undefined };
 
-  /** `attempt`: of one attempt of a run, with the `events` told before a write in its transaction. */
+  /** `attempt`: of one attempt of a run, with the `events` emitted before a write in its transaction. */
   constructor(threads: Threads, attempt?: { stream: AttemptStream; events: UnstoredEvents }) {
     super();
     this.#threads = threads;

@@ -60,25 +60,25 @@ export class AttemptStream {
   }
 
   /** Writes the events and the usage and, with them, what `more` writes. */
-  async write(told: PendingEvents, more?: { place: Place; work: () => void }): Promise<void> {
-    await this.#write(told, more, (batch) => this.#send(batch));
+  async write(unstored: PendingEvents, more?: { place: Place; work: () => void }): Promise<void> {
+    await this.#write(unstored, more, (batch) => this.#send(batch));
   }
 
   /**
    * Passes the last events and usage to `end`, which writes them with the end of the run. `end` returns "refused" when the
    * fence fails, and has written nothing then.
    */
-  async end<Result>(told: PendingEvents, end: (fence: EndFence) => Promise<Result | "refused">): Promise<Result> {
+  async end<Result>(unstored: PendingEvents, end: (fence: EndFence) => Promise<Result | "refused">): Promise<Result> {
     const tryOn = async (rows?: string): Promise<Result> => {
       for (;;) {
         const result = await end({ writes: this.#expected, rows });
         if (result !== "refused") return result;
-        await this.#continueAttempt(told.events[0]?.id);
+        await this.#continueAttempt(unstored.events[0]?.id);
       }
     };
-    if (told.events.length === 0 && told.usage.length === 0) return await tryOn();
+    if (unstored.events.length === 0 && unstored.usage.length === 0) return await tryOn();
     const ended = Promise.withResolvers<Result>();
-    await this.#write(told, undefined, async (batch) => ended.resolve(await tryOn(batch.toRows())));
+    await this.#write(unstored, undefined, async (batch) => ended.resolve(await tryOn(batch.toRows())));
     return await ended.promise;
   }
 

@@ -257,20 +257,20 @@ export class PostgresDatabase implements Statements {
           await sleep(Math.random() * 20 * 2 ** tries);
           continue;
         }
-        const told = toStorageError(error, this.place);
+        const storageError = toStorageError(error, this.place);
         // Nothing was sent: it is tried again until PostgreSQL has had the time to start anew.
         const most = isAskedByRun() ? runPatience : outagePatience;
         const waits = performance.now() - begun < most && client === undefined && this.#closing === undefined;
-        if (waits && told.code === "storage_unavailable") {
+        if (waits && storageError.code === "storage_unavailable") {
           await sleep(50 * (0.5 + Math.random()));
           continue;
         }
-        isBroken = told.code === "storage_unavailable";
+        isBroken = storageError.code === "storage_unavailable";
         if (isBroken && client !== undefined) {
-          this.#unknown.add(told);
+          this.#unknown.add(storageError);
           this.#lost();
         }
-        throw told;
+        throw storageError;
       } finally {
         client?.release(isBroken);
       }

@@ -79,14 +79,14 @@ async function search(database: PostgresDatabase, query: CronQuery): ReturnType<
 /** The crons in PostgreSQL. */
 export function createCronStore(database: PostgresDatabase): CronStore {
   const listeners: ((date: string) => void)[] = [];
-  const told = (cron: Cron | undefined): void => {
+  const notifyDue = (cron: Cron | undefined): void => {
     const date = cron?.next_run_date ?? undefined;
-    if (date !== undefined) for (const tell of listeners) tell(date);
+    if (date !== undefined) for (const listener of listeners) listener(date);
   };
   const dueOnes = async (condition: string, values: Values): Promise<Cron[]> =>
     readRows(CronRow, "crons", await database.read(`${select} WHERE ${condition}`, values));
   return {
-    onDueDate: (tell) => void listeners.push(tell),
+    onDueDate: (listener) => void listeners.push(listener),
 
     create: (cron) =>
       database.inOrder("crons", async () => {
@@ -95,7 +95,7 @@ export function createCronStore(database: PostgresDatabase): CronStore {
         if ((await database.change(insert, values)) === 0) {
           throw new AppError("not_found", `Session "${session_id}" not found.`);
         }
-        told(cron);
+        notifyDue(cron);
         return cron;
       }),
 
@@ -112,7 +112,7 @@ export function createCronStore(database: PostgresDatabase): CronStore {
           await statements.change(update, [cronId, ...valuesOf(next), next.updated_at]);
           return next;
         });
-        told(changed);
+        notifyDue(changed);
         return changed;
       }),
 

@@ -149,7 +149,7 @@ async function settle(
   }
 }
 
-/** The admitted run, told; as begun where it was begun at once. */
+/** The admitted run, and its claim where it was claimed at once. Publishes the changes. */
 function admitted(statements: Statements, run: Run, startedAt?: string): Admitted {
   const pending: Run = { ...run, status: "pending" };
   statements.note(changeOfRun("created", pending));

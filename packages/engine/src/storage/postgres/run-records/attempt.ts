@@ -150,8 +150,8 @@ export function createAttemptRecords(
         if (!isReserved && of.attempt !== undefined) await failFenced(database, of);
       }, true),
 
-    finish: (outcome, told = noEvents) =>
-      told.flushWith((events, usage) =>
+    finish: (outcome, unstored = noEvents) =>
+      unstored.flushWith((events, usage) =>
         stream.end({ events, usage }, (fence) =>
           database.inOrder(`session ${of.session_id}`, () => finish(database, { of, outcome, fence }, peers)),
         ),

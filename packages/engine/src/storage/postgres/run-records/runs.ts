@@ -134,7 +134,7 @@ interface RunStoreParts {
 export function createRunStore(database: PostgresDatabase, { server, peers, ...parts }: RunStoreParts): RunStore {
   const { onFirst, workspaceOf } = parts;
   const claim = claimer(database, server);
-  const told = (run: Run | undefined): Run | undefined => {
+  const withNotification = (run: Run | undefined): Run | undefined => {
     if (run !== undefined) database.note(changeOfRun("changed", run));
     return run;
   };
@@ -156,14 +156,15 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
 
     marks: async (sessionId) => toMarks(await database.read(marksOf, [sessionId])),
 
-    claim: (sessionId) => database.inOrder(`session ${sessionId}`, async () => told(await claim(sessionId))),
+    claim: (sessionId) =>
+      database.inOrder(`session ${sessionId}`, async () => withNotification(await claim(sessionId))),
 
     reclaim(runId) {
       const now = clusterDate();
       return database.once(async (again) => {
         const sql = `${byId} AND status = 'running' AND updated_at = $2 AND owner = $3`;
         const done = toRun(await database.rows(reclaim, [runId, now, server(), again]));
-        return told(done ?? (again ? toRun(await database.read(sql, [runId, now, server()])) : undefined));
+        return withNotification(done ?? (again ? toRun(await database.read(sql, [runId, now, server()])) : undefined));
       });
     },
 

@@ -44,12 +44,12 @@ export class MillraceSaver extends SqliteSaver {
   readonly #database: Database;
   readonly #store: CheckpointStore;
   readonly #legacy: boolean;
-  /** The writes of a run, each group with the events told before it; `undefined` where there is no run. */
+  /** The writes of a run, each group with the events emitted before it; `undefined` where there is no run. */
   readonly #batcher: WriteBatcher | undefined;
 
   /**
    * `database` must be open and migrated. `beside`: of the same rows as that one, but for one attempt of a run, with the
-   * `events` told before a write in its transaction, and with the writes of a step and the checkpoint after it in one.
+   * `events` emitted before a write in its transaction, and with the writes of a step and the checkpoint after it in one.
    */
   constructor(
     database: Database,

@@ -52,13 +52,13 @@ function readBatches(database: Database, runId: string, after: number, limit: nu
 }
 
 /** What a run writes at once: events, which may be none, and the usage of model calls. */
-interface Told {
+interface EventsAndUsage {
   events: RunEvent[];
   usage: readonly UsageEntry[];
 }
 
 /** Stores events as one group, and the usage, in the caller's transaction. */
-export function storeEvents(database: Database, codec: Codec, of: RunWriter, { events, usage }: Told): void {
+export function storeEvents(database: Database, codec: Codec, of: RunWriter, { events, usage }: EventsAndUsage): void {
   const { session_id, run_id, attempt } = of;
   if (usage.length > 0) storeUsage(database, run_id, usage);
   if (attempt === undefined && events.length === 0) return;

@@ -96,17 +96,17 @@ export function advanceCron(database: Database, turn: CronOccurrence): boolean {
 /** The crons in SQLite. */
 export function createCronStore(database: Database, commits: GroupCommit): CronStore {
   const listeners: ((date: string) => void)[] = [];
-  const told = (cron: Cron | undefined): void => {
+  const notifyDue = (cron: Cron | undefined): void => {
     const date = cron?.next_run_date ?? undefined;
-    if (date !== undefined) for (const tell of listeners) tell(date);
+    if (date !== undefined) for (const listener of listeners) listener(date);
   };
   return {
-    onDueDate: (tell) => void listeners.push(tell),
+    onDueDate: (listener) => void listeners.push(listener),
 
     async create(cron) {
       const isThere = await commits.durably(() => database.prepare(insert).run(toRow(cron)).changes > 0);
       if (!isThere) throw new AppError("not_found", `Session "${cron.session_id}" not found.`);
-      told(cron);
+      notifyDue(cron);
       return cron;
     },
 
@@ -121,7 +121,7 @@ export function createCronStore(database: Database, commits: GroupCommit): CronS
         database.prepare(change).run(toRow(next));
         return next;
       });
-      told(changed);
+      notifyDue(changed);
       return changed;
     },
 
