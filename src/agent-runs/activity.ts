@@ -45,7 +45,7 @@ export type LiveActivity = z.infer<typeof LiveActivity>;
 
 type OpenCall = z.infer<typeof OpenCall>;
 
-/** The state of one attempt of a run, derived from its events. For finished runs see `restingState`. */
+/** The state of one attempt of a run, derived from its events. For finished runs see `stateBetweenRuns`. */
 export class Activity {
   loop: LiveActivity["loop"] = null;
   /** The turn's state after the last event. */

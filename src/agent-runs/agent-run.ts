@@ -29,7 +29,7 @@ import type { ConversationEvent } from "./conversation.ts";
 import { keepTurn, type KeptTurn, nodesWithLoop } from "./keep-turn.ts";
 import { logEvent } from "./log-event.ts";
 import { replaceWithCalls, shownState, withAskedCalls } from "./open-calls.ts";
-import { lastReplyId } from "./resting-state.ts";
+import { lastReplyId } from "./state-between-runs.ts";
 import { createRunCallbacks, type RunCallbacks } from "./run-callbacks.ts";
 
 /** What the agent needs from the server to accompany its runs. */

@@ -10,7 +10,7 @@ import { chooseWindow, overflowAt } from "./view.ts";
 type OverflowStep = "history" | "system_text" | "turn" | "extreme";
 
 /** One form of a shortened view, each shorter than the one before. */
-interface Form {
+interface ReductionLevel {
   step: OverflowStep;
   /** Characters per text in the newest round, and in others since the request; the user's text stays in full. */
   newest: number;
@@ -20,9 +20,10 @@ interface Form {
 }
 
 const whole = { newest: Infinity, older: Infinity, reply: 0 };
-const withReply = (step: OverflowStep): Form[] => [8000, 2000, 500].map((reply) => ({ ...whole, step, reply }));
+const withReply = (step: OverflowStep): ReductionLevel[] =>
+  [8000, 2000, 500].map((reply) => ({ ...whole, step, reply }));
 
-const forms: readonly Form[] = [
+const reductionLevels: readonly ReductionLevel[] = [
   { ...whole, step: "history" },
   ...withReply("history"),
   { ...whole, step: "system_text" },
@@ -30,7 +31,7 @@ const forms: readonly Form[] = [
   { step: "turn", newest: Infinity, older: 1000, reply: 0 },
   { step: "turn", newest: 8000, older: 300, reply: 0 },
   { step: "turn", newest: 2000, older: 100, reply: 0 },
-  ...[8000, 2000, 500, 100, 0].map((newest): Form => ({ step: "extreme", newest, older: 0, reply: 0 })),
+  ...[8000, 2000, 500, 100, 0].map((newest): ReductionLevel => ({ step: "extreme", newest, older: 0, reply: 0 })),
 ];
 
 /** Messages cut below this length lose their reasoning. */
@@ -57,7 +58,7 @@ export interface FittedView {
   first: number;
   /** Estimated tokens of all of it. */
   tokens: number;
-  /** Index of the shortened form, for `inForm` and `stepOf`. */
+  /** Index of the shortened form, for `applyReduction` and `stepOf`. */
   form?: number;
 }
 
@@ -80,7 +81,7 @@ export function fitView({
   const fixedOf = (step: OverflowStep): number => (step === "history" ? core + optional : core);
   let view: FittedView = { first: 0, tokens: 0 };
   let bare: FittedView | undefined;
-  for (const [form, { step, reply }] of forms.entries()) {
+  for (const [form, { step, reply }] of reductionLevels.entries()) {
     if (reply === 0 && bare !== undefined) return bare;
     if (isWindow({ step, reply })) {
       if (step === "system_text" && optional === 0) continue;
@@ -92,7 +93,7 @@ export function fitView({
       continue;
     }
     if (reply > 0 && bare === undefined) continue;
-    const shown = inForm(form, { history, first: view.first, turn });
+    const shown = applyReduction(form, { history, first: view.first, turn });
     const shorter = { first: view.first, tokens: fixedOf(step) + weigh(shown.history) + weigh(shown.turn), form };
     if (isFitting(shorter)) return shorter;
     if (reply === 0) view = shorter;
@@ -101,7 +102,7 @@ export function fitView({
 }
 
 /** Whether a form only limits the number of messages, without cutting any. */
-function isWindow({ step, reply }: Pick<Form, "step" | "reply">): boolean {
+function isWindow({ step, reply }: Pick<ReductionLevel, "step" | "reply">): boolean {
   return reply === 0 && (step === "history" || step === "system_text");
 }
 
@@ -110,15 +111,15 @@ function isBare(history: readonly BaseMessage[], first: number): boolean {
   return first > 0 && !history.slice(first + 1).some((message) => isHumanMessage(message));
 }
 
-const lastForm: Form = { step: "extreme", newest: 0, older: 0, reply: 0 };
+const lastForm: ReductionLevel = { step: "extreme", newest: 0, older: 0, reply: 0 };
 
 /** The step that a form belongs to. */
 export function stepOf(form: number): OverflowStep {
-  return forms[form]?.step ?? "extreme";
+  return reductionLevels[form]?.step ?? "extreme";
 }
 
 /** The messages in a form. */
-export interface ShownInForm {
+export interface ReducedView {
   history: BaseMessage[];
   turn: BaseMessage[];
   /** Messages since the request that are not shown. */
@@ -129,11 +130,11 @@ export interface ShownInForm {
  * Applies a form, from `first` on. Calls keep their results and the user's last message is unchanged; so are the
  * originals (laws 5 and 6).
  */
-export function inForm(
+export function applyReduction(
   form: number | undefined,
   { history, first, turn }: { history: readonly BaseMessage[]; first: number; turn: readonly BaseMessage[] },
-): ShownInForm {
-  const { step, newest, older, reply } = forms[form ?? 0] ?? lastForm;
+): ReducedView {
+  const { step, newest, older, reply } = reductionLevels[form ?? 0] ?? lastForm;
   const shown = { history: history.slice(first), turn: [...turn], left: [] };
   if (form === undefined) return shown;
   if (reply > 0) return { ...shown, history: [...replyBefore(history, first, reply), ...shown.history] };
@@ -149,7 +150,7 @@ function replyBefore(history: readonly BaseMessage[], request: number, longest: 
   return reply === undefined ? [] : [cutTo(reply, longest)];
 }
 
-function lastOnly(history: readonly BaseMessage[], turn: readonly BaseMessage[], newest: number): ShownInForm {
+function lastOnly(history: readonly BaseMessage[], turn: readonly BaseMessage[], newest: number): ReducedView {
   const request = history.findLastIndex((message) => isHumanMessage(message));
   const requestMessages = request === -1 ? [] : history.slice(request, request + 1);
   const since = history.slice(request + 1);

@@ -11,7 +11,7 @@ export type Decision =
 export const toolRequested = "tool_not_called";
 
 /** The turn's state when a reply arrives. */
-export interface TurnStanding {
+export interface TurnProgress {
   /** Set if this was the turn's last model call: the reason. */
   closing: EndReason | null;
   /** Forced continuations so far and at most; none for silent calls. */
@@ -29,7 +29,7 @@ export interface TurnStanding {
  * The only place that decides whether a reply ends the turn (law 7). Tool calls are executed; an empty reply, or one
  * with unfinished work, gets another round, up to a limit; any other reply is the answer. A closing reply always ends.
  */
-export function afterReply(reply: { text: string; calls: number }, turn: TurnStanding): Decision {
+export function afterReply(reply: { text: string; calls: number }, turn: TurnProgress): Decision {
   if (turn.closing !== null) return { kind: "end", reason: turn.closing };
   if (reply.calls > 0) return { kind: "calls" };
   if (turn.uncalled !== null) {

@@ -24,7 +24,7 @@ import { emit, loopCall, recordMessages, type LoopCall } from "./request.ts";
 import { logUnfinished, emitTaskProgress, turnOf } from "./limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, taskPathOf } from "./services.ts";
 import { newNotes } from "./view/prompt.ts";
-import { hasHints } from "./view/shown.ts";
+import { hasHints } from "./view/pruned-view.ts";
 import type { LoopState, LoopUpdate } from "./state.ts";
 import { emitVendorSearch } from "./model-call/vendor-search.ts";
 

@@ -10,7 +10,7 @@ import { changedSince } from "../tools/workspace/seen-files.ts";
 import { callableTools } from "./model-call/callable-tools.ts";
 import { notApproved } from "./tool-call/judge-call.ts";
 import { callsAtOnce } from "./limits/limits.ts";
-import { handOver } from "./sub-agents/hand-over.ts";
+import { planDelegation } from "./sub-agents/plan-delegation.ts";
 import { advancePhase } from "./limits/advance-phase.ts";
 import { emit, loopCall, recordMessages, userLanguage } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
@@ -41,7 +41,7 @@ async function answered(task: ToolTask, config: LangGraphRunnableConfig): Promis
     tool_name: call.name,
     arguments: task.outcome.kind === "run" ? (task.outcome.edited ?? call.args) : call.args,
   });
-  const handed = handOver(task, config);
+  const handed = planDelegation(task, config);
   if (handed?.kind === "work") return { delegations: { [task.ledger_id]: handed.work } };
   const result =
     handed?.result ??
@@ -164,7 +164,7 @@ async function runOnce(
     (approved === undefined ? undefined : await refuseUnless(approved, tool, input, config)) ??
     (over === undefined ? undefined : await changedSince(tool, input, toolContext(config), over));
   const { early } = loopCall(config);
-  const toRun = approved === undefined && early !== undefined ? early.handOver(tool, task.call) : tool;
+  const toRun = approved === undefined && early !== undefined ? early.planDelegation(tool, task.call) : tool;
   const call = { ...ledgerCall(toRun, input, task.ledger_id, config), refuse };
   const services = servicesOf(config);
   const runtime = toRun === tool ? services : afterWaiting(services);

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, isHumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fitView, inForm, stepOf, type ViewParts } from "../../src/context/overflow.ts";
+import { fitView, applyReduction, stepOf, type ViewParts } from "../../src/context/overflow.ts";
 import { repairToolPairs } from "@millrace/engine/message-kinds";
 import { countMessages } from "../../src/context/tokens/tokens.ts";
 import { strictProblems } from "../loop/model-call/strict-provider.ts";
@@ -18,7 +18,7 @@ const parts = (changes: Partial<ViewParts>): ViewParts => ({
 });
 const shownOf = (view: ViewParts): BaseMessage[] => {
   const { form, first } = fitView(view);
-  const { history, turn } = inForm(form, { history: view.history, first, turn: view.turn });
+  const { history, turn } = applyReduction(form, { history: view.history, first, turn: view.turn });
   return [...history, ...turn];
 };
 const stepFor = (view: ViewParts): string => {
@@ -61,7 +61,7 @@ describe("a view that is too long", () => {
           const before = JSON.stringify([history, turn]);
           const view = parts({ history, turn, optional, eachTokens, limit });
           const { form, first, tokens } = fitView(view);
-          const shown = inForm(form, { history, first, turn });
+          const shown = applyReduction(form, { history, first, turn });
           const messages = [...shown.history, ...shown.turn];
           expect(strictProblems(toWire(messages))).toEqual([]);
           expect(messages).toContain(all[request]);
@@ -131,7 +131,7 @@ describe("a view that is too long", () => {
   it("says what was done since the request and is not shown", () => {
     const turn = rounds(...Array<number>(60).fill(800));
     const { form, first } = fitView(parts({ history: [said("h", 100)], turn }));
-    const { left, turn: shown } = inForm(form, { history: [said("h", 100)], first, turn });
+    const { left, turn: shown } = applyReduction(form, { history: [said("h", 100)], first, turn });
     expect(left).toEqual(turn.slice(0, -2));
     expect(shown.map(({ id }) => id)).toEqual(["a59", "r59"]);
   });

@@ -21,7 +21,7 @@ import { advancePhase } from "../limits/advance-phase.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { EarlyCalls } from "../tool-call/early-calls.ts";
 import { isCutResult } from "../tool-call/result-message.ts";
-import { hasHints, prunedView } from "../view/shown.ts";
+import { hasHints, prunedView } from "../view/pruned-view.ts";
 import { profilesOf, servicesOf, type RunServices } from "../services.ts";
 import type { LoopState } from "../state.ts";
 import { modelOptions } from "./vendor-search.ts";

@@ -2,7 +2,7 @@ import { isAIMessage, type AIMessage, type BaseMessage } from "@langchain/core/m
 import { toolNotCalledPrompt } from "../../prompts/templates/tool-not-called.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { toolRequested, type TurnStanding } from "../after-reply.ts";
+import { toolRequested, type TurnProgress } from "../after-reply.ts";
 import { cutCalls } from "../reply/reply-message.ts";
 import type { LoopRequest } from "../request.ts";
 import type { LoopState } from "../state.ts";
@@ -33,7 +33,7 @@ function hasCalled(tool: Tool, reply: AIMessage): boolean {
 }
 
 /** The chosen tool, as long as it was not called. */
-export function uncalledTool(state: LoopState, call: LoopRequest): TurnStanding["uncalled"] {
+export function uncalledTool(state: LoopState, call: LoopRequest): TurnProgress["uncalled"] {
   const { forcedTool, prompts, silent } = call;
   if (forcedTool === undefined || silent || !isForcedNow(state.messages, call)) return null;
   const wasPrompted = state.forced?.kind === toolRequested;

@@ -89,7 +89,7 @@ export class EarlyCalls implements StartedCalls {
     return this.#early.has(id);
   }
 
-  handOver(tool: Tool, call: { id: string; args: Record<string, unknown> }): Tool {
+  planDelegation(tool: Tool, call: { id: string; args: Record<string, unknown> }): Tool {
     const early = this.#early.get(call.id);
     if (early === undefined || early.name !== tool.name || canonicalJson(early.args) !== canonicalJson(call.args)) {
       return tool;
@@ -113,7 +113,7 @@ export class EarlyCalls implements StartedCalls {
     const store = async (call: EarlyCall): Promise<void> => {
       const { ledger_id, input } = call;
       if (ledger_id === undefined) return;
-      const tool = this.handOver(call.tool, call);
+      const tool = this.planDelegation(call.tool, call);
       await executeCall(ledgerCall(tool, input, ledger_id, config), runtime, this.#limits(tool));
       this.#emitStatus(call, "pending");
     };

@@ -13,7 +13,7 @@ import type { CallRuling } from "./tool-task.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 
 /** What the rules use besides the call: the user's request, remembered approvals, toolkits. */
-export interface Circumstances
+export interface RuleInputs
   extends Pick<CheckedCall, "userRequest" | "requiresConfirm">, Pick<RunServices, "grants" | "toolkits"> {}
 
 /**
@@ -24,10 +24,10 @@ export async function judgeCall(
   tool: Tool,
   input: Record<string, unknown>,
   context: ToolContext,
-  circumstances: Circumstances,
+  ruleInputs: RuleInputs,
 ): Promise<Extract<CallRuling, { kind: "run" | "refuse" | "ask" }>> {
   const operation = await operationOf(tool, input, context);
-  const verdict = applyRules({ tool, input, operation, ...circumstances }, circumstances.toolkits);
+  const verdict = applyRules({ tool, input, operation, ...ruleInputs }, ruleInputs.toolkits);
   switch (verdict.kind) {
     case "allow":
       return { kind: "run" };
@@ -35,7 +35,7 @@ export async function judgeCall(
       return { kind: "refuse", code: "BLOCKED", errorType: "blocked", reason: verdict.reason };
     case "ask": {
       const hash = approvalHash({ tool: tool.name, args: input, workspace: context.workspace, operation });
-      return (await isGranted(tool, operation, context, circumstances.grants))
+      return (await isGranted(tool, operation, context, ruleInputs.grants))
         ? { kind: "run", approved: hash }
         : { kind: "ask", asked: { question: verdict.question, hash, operation } };
     }

@@ -73,7 +73,7 @@ export interface StartedCalls {
   /** Whether the call has begun and its result was not taken yet. */
   has(id: string): boolean;
   /** The tool, whose first run gives the early result if this very call has begun; later runs are retries. */
-  handOver(tool: Tool, call: { id: string; args: Record<string, unknown> }): Tool;
+  planDelegation(tool: Tool, call: { id: string; args: Record<string, unknown> }): Tool;
   /** Waits for the calls that were not taken and stores their results: they do not run again after an approval. */
   keep(): Promise<void>;
   /** Cancels all calls that were not taken. */

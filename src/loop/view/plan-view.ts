@@ -3,7 +3,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { weigh } from "../../context/compression/compress.ts";
 import { overGrowingList } from "../../context/compression/growing-list.ts";
 import { hintTokens } from "../../context/hints.ts";
-import { fitView, inForm, stepOf, type FittedView, type ShownInForm } from "../../context/overflow.ts";
+import { fitView, applyReduction, stepOf, type FittedView, type ReducedView } from "../../context/overflow.ts";
 import { cutEarly } from "../../context/compression/shorter-history.ts";
 import { safeZoneTokens } from "../../context/pruning/safe-zone.ts";
 import { countMessage, countMessages, countText } from "../../context/tokens/tokens.ts";
@@ -18,8 +18,8 @@ import { visibleTools } from "../model-call/callable-tools.ts";
 import { checkView } from "../limits/check-context.ts";
 import { chooseDocumentation } from "./documentation.ts";
 import { emit, type LoopCall } from "../request.ts";
-import { earlyRoom, historyMost, emitRounds } from "./room.ts";
-import { hasHints, prunedView, emitPruning } from "./shown.ts";
+import { earlyCutLimit, historyLimit, emitRounds } from "./token-limits.ts";
+import { hasHints, prunedView, emitPruning } from "./pruned-view.ts";
 import type { PrunedView, LoopState, ViewPlan } from "../state.ts";
 import { profilesOf, servicesOf } from "../services.ts";
 
@@ -39,8 +39,8 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   const core = call.parts === undefined ? system : countText(coreText(call));
   const optional = system - core;
   const besides = { before: system + rest + documentation, eachTokens, limit };
-  const early = earlyRoom(shown, besides, state, call, config);
-  const most = historyMost(besides, state, call, config);
+  const early = earlyCutLimit(shown, besides, state, call, config);
+  const most = historyLimit(besides, state, call, config);
   const history = early === undefined ? shown.history : cutEarly(shown.history, early).shown;
   const view = fitView({ ...shown, history, core: core + rest + documentation, optional, eachTokens, limit, most });
   const { first, tokens, form } = view;
@@ -90,11 +90,11 @@ function emitOverflow(
  * The messages in the planned form, before and after the call's instruction. `earlier`: messages left out of the
  * history.
  */
-export function messagesInView(state: LoopState, call: LoopCall): ShownInForm & { earlier: BaseMessage[] } {
+export function messagesInView(state: LoopState, call: LoopCall): ReducedView & { earlier: BaseMessage[] } {
   const { first = 0, zone = Infinity, form, early } = state.view ?? {};
   const { history: all, turn } = prunedView(state, call, zone);
   const { shown: history, left } = early === undefined ? { shown: all, left: [] } : cutEarly(all, early);
-  const shown = inForm(form, { history, first, turn });
+  const shown = applyReduction(form, { history, first, turn });
   return { ...shown, earlier: [...call.earlier, ...left] };
 }
 

@@ -16,7 +16,7 @@ import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { messagesInView, systemInView } from "./plan-view.ts";
 import type { LoopCall } from "../request.ts";
 import { findingsOf } from "../limits/review.ts";
-import { hasHints, hinted, prunedView } from "./shown.ts";
+import { hasHints, hinted, prunedView } from "./pruned-view.ts";
 import type { LoopState, PlacedNote } from "../state.ts";
 
 /**

@@ -5,7 +5,7 @@ import type { UsualModel } from "./usual-model.ts";
 import { LiveActivity } from "../../agent-runs/activity.ts";
 import { lastExecutedRun } from "@millrace/engine/runs/admission/draft";
 import { streamStateOf, streamStates } from "../../agent-runs/conversation.ts";
-import { restingState } from "../../agent-runs/resting-state.ts";
+import { stateBetweenRuns } from "../../agent-runs/state-between-runs.ts";
 import { type StopState, stopStates } from "@millrace/engine/runs/active-run";
 import { ConversationState, ConversationSummary, LoopPhase, Orchestration, WorkMode } from "../../state.ts";
 import { RunError, type Run, type Session } from "@millrace/engine/storage/records";
@@ -99,7 +99,7 @@ export async function readActivity(
   // A server of another version may say it otherwise.
   const live = LiveActivity.safeParse(liveState).data;
   const messages = messagesIn(values);
-  const conversation_state = live?.conversation ?? restingState(last, session, messages);
+  const conversation_state = live?.conversation ?? stateBetweenRuns(last, session, messages);
   const waits = isBusy ? [] : waitsFor(session);
   const current = waits.length === 0 ? values : await shown(values);
   const { orchestration, work_mode, conversation_summary } = StateOfTurn.parse(current ?? {});

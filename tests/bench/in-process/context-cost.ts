@@ -5,7 +5,7 @@ import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langcha
 import { createTokenCounter, type TokenCounter } from "../../../src/context/tokens/token-counter.ts";
 import { createLogger } from "@millrace/engine/logger";
 import { loopCall, withLoopCall } from "../../../src/loop/request.ts";
-import { hinted, prunedView } from "../../../src/loop/view/shown.ts";
+import { hinted, prunedView } from "../../../src/loop/view/pruned-view.ts";
 import { LoopLimits } from "../../../src/state.ts";
 import { tools } from "../../../src/tools/index.ts";
 import type { Figure, Section } from "../figures.ts";

@@ -1,9 +1,9 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { afterReply, afterTools, type Decision, type TurnStanding } from "../../../src/loop/after-reply.ts";
+import { afterReply, afterTools, type Decision, type TurnProgress } from "../../../src/loop/after-reply.ts";
 
 const round = { kind: "file_move", prompt: "Go on moving." } as const;
-const plain: TurnStanding = {
+const plain: TurnProgress = {
   closing: null,
   forced: 0,
   maxForced: 5,
@@ -15,7 +15,7 @@ const uncalled = { tool: "list_files", prompt: "Call it.", wasPrompted: false };
 const end = (reason: string): Decision => ({ kind: "end", reason }) as Decision;
 
 describe("what follows a reply", () => {
-  const rows: [string, { text: string; calls: number }, Partial<TurnStanding>, Decision][] = [
+  const rows: [string, { text: string; calls: number }, Partial<TurnProgress>, Decision][] = [
     ["a plain answer ends the turn", { text: "Done.", calls: 0 }, {}, end("answered")],
     ["calls are followed", { text: "", calls: 2 }, {}, { kind: "calls" }],
     ["calls of a closing reply are not", { text: "", calls: 2 }, { closing: "timeout" }, end("timeout")],

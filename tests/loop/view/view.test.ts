@@ -22,7 +22,7 @@ import { assemble } from "../../../src/loop/assemble.ts";
 import { promptOf } from "../../../src/loop/view/prompt.ts";
 import { loopCall, withLoopCall, type LoopCall, type LoopRequest } from "../../../src/loop/request.ts";
 import { servicesKey, type RunServices } from "../../../src/loop/services.ts";
-import { prunedView } from "../../../src/loop/view/shown.ts";
+import { prunedView } from "../../../src/loop/view/pruned-view.ts";
 import type { LoopState } from "../../../src/loop/state.ts";
 import { createModelLoader } from "@millrace/models/load-model";
 import { ModelRegistry } from "@millrace/models/registry/registry";

@@ -12,7 +12,7 @@ import {
   type ConversationName,
   type ConversationEvent,
 } from "../../../src/agent-runs/conversation.ts";
-import { restingState } from "../../../src/agent-runs/resting-state.ts";
+import { stateBetweenRuns } from "../../../src/agent-runs/state-between-runs.ts";
 import { ConversationState, ToolCallStatus } from "../../../src/state.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { createGate } from "../fixtures.ts";
@@ -168,7 +168,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     expect(statesOf(reader).at(-1)).toMatchObject({ message_id: messages.at(-1)?.id });
     expect(reader.events.filter(({ event }) => event === "messages").length).toBeGreaterThan(30);
     const row = await flow.runs.get(run.run_id);
-    expect(restingState(row, { interrupts: {} }, messages)).toEqual({
+    expect(stateBetweenRuns(row, { interrupts: {} }, messages)).toEqual({
       state: "Completed",
       message_id: messages.at(-1)?.id,
     });
@@ -225,7 +225,10 @@ describe("a run tells of its conversation (STATE-01)", () => {
     const session = await flow.storage.sessions.get(flow.session.session_id);
     const row = await flow.runs.get(first.run.run_id);
     if (session === undefined) throw new Error("the session is there");
-    expect(restingState(row, session, [])).toMatchObject({ tool_name: "delete_file", status: "awaiting_confirmation" });
+    expect(stateBetweenRuns(row, session, [])).toMatchObject({
+      tool_name: "delete_file",
+      status: "awaiting_confirmation",
+    });
 
     const unclear = await flow.start("", { input: null, command: { resume: "perhaps" } });
     await unclear.reader.over;
@@ -252,7 +255,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     const types = reader.custom().map(({ type }) => type);
     expect(types.slice(-3)).toEqual(["stop_completed", "workflow_unlocked", "conversation_state"]);
     const { messages } = await flow.state();
-    const rest = restingState(await flow.runs.get(run.run_id), { interrupts: {} }, messages);
+    const rest = stateBetweenRuns(await flow.runs.get(run.run_id), { interrupts: {} }, messages);
     expect(rest.state).toBe(end);
   });
 
@@ -280,7 +283,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     expect(walked(reader)).toEqual(["Idle", "WaitingAIResponse", "Error"]);
     expect(reader.events.at(-1)?.event).toBe("error");
     const row = await flow.runs.get(run.run_id);
-    expect(restingState(row, { interrupts: {} }, [])).toMatchObject({ state: "Error", recoverable: false });
+    expect(stateBetweenRuns(row, { interrupts: {} }, [])).toMatchObject({ state: "Error", recoverable: false });
   });
 
   it("to the status alone, where no reader has asked for events (LOOP-24)", async () => {

@@ -21,12 +21,12 @@ export function prunedView({ messages }: Pick<LoopState, "messages">, call: Loop
   if (known !== undefined && known.last === last && known.count === messages.length && known.most === most) {
     return known.shown;
   }
-  const shown = work(messages, call, most);
+  const shown = computeView(messages, call, most);
   call.shown = { last, count: messages.length, most, shown };
   return shown;
 }
 
-function work(messages: BaseMessage[], call: LoopCall, most: number): PrunedView {
+function computeView(messages: BaseMessage[], call: LoopCall, most: number): PrunedView {
   // System texts are in the one system message: some providers refuse a second.
   const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
   const history = repairToolPairs(call.visible.filter(shows));

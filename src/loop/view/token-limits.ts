@@ -18,7 +18,7 @@ interface FixedTokens {
  * The token limit for messages if a document's conversation is cut early, else `undefined`. Fixed for the call, so that
  * views share a prefix.
  */
-export function earlyRoom(
+export function earlyCutLimit(
   { history, turn }: PrunedView,
   { before, eachTokens, limit }: FixedTokens,
   state: LoopState,
@@ -40,7 +40,7 @@ export function earlyRoom(
 }
 
 /** The history's token limit by the run's shares; unlimited without them. */
-export function historyMost(
+export function historyLimit(
   { before, limit }: FixedTokens,
   state: LoopState,
   call: LoopCall,

@@ -8,13 +8,13 @@ import { loopCall } from "../request.ts";
 import { writtenArguments, type ToolTask } from "../tool-call/tool-task.ts";
 
 /** The work to delegate, or the error result. */
-export type HandedOver = { kind: "work"; work: Delegation } | { kind: "result"; result: ToolResult };
+export type DelegationPlan = { kind: "work"; work: Delegation } | { kind: "result"; result: ToolResult };
 
 /**
  * The work an allowed call delegates to agents, with their current definitions; `undefined` for other calls and for
  * background work.
  */
-export function handOver(task: ToolTask, config: LangGraphRunnableConfig): HandedOver | undefined {
+export function planDelegation(task: ToolTask, config: LangGraphRunnableConfig): DelegationPlan | undefined {
   const { call, outcome } = task;
   const caller = loopCall(config);
   const tool = caller.tools.find(({ name }) => name === call.name);

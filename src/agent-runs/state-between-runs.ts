@@ -12,7 +12,7 @@ const AboutFailure = z.object({ kind: z.literal("error_decision"), question: z.s
  * The state of a conversation without a running attempt, derived from the last run, the open question and the messages,
  * so it survives a restart. `run` is the last run, `undefined` if there was none.
  */
-export function restingState(
+export function stateBetweenRuns(
   run: Run | undefined,
   { interrupts }: Pick<Session, "interrupts">,
   messages: readonly BaseMessage[],
