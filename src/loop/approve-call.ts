@@ -6,7 +6,7 @@ import { confirmationRequest, type ApprovalQuestion } from "./tool-call/approval
 import { chainRequest, declinedChain, readChainAnswer } from "./tool-call/chain.ts";
 import { questionRequest, readAnswer } from "./tool-call/user-question.ts";
 import { loopCall, type LoopRequest, userLanguage } from "./request.ts";
-import { lookAt, ruleOn, ruleOnInput } from "./tool-call/rulings.ts";
+import { inspectRequestedCall, decideCall, decideInput } from "./tool-call/rulings.ts";
 import {
   writtenArguments,
   type CallRuling,
@@ -23,7 +23,7 @@ import type { ToolResult } from "../tools/runtime/result.ts";
  * `call_tool` (law 6).
  */
 export async function approveCall(ruled: RuledCall, config: LangGraphRunnableConfig): Promise<Command> {
-  const { ruling = await ruleOn(ruled, undefined, config), ...requested } = ruled;
+  const { ruling = await decideCall(ruled, undefined, config), ...requested } = ruled;
   const toolTask: ToolTask = { ...requested, outcome: await outcomeOf(ruling, requested, config) };
   return new Command({ goto: new Send("call_tool", toolTask) });
 }
@@ -35,7 +35,7 @@ async function outcomeOf(
 ): Promise<Outcome> {
   switch (ruling.kind) {
     case "ask":
-      return askAbout(requested, ruling.asked, config);
+      return extraApprovals(requested, ruling.asked, config);
     case "chain":
       return askToContinue(requested, config);
     case "question":
@@ -55,7 +55,7 @@ async function askToContinue(requested: Omit<RuledCall, "ruling">, config: LangG
   const prepared = prepareCall(tool, writtenArguments(call.args));
   if (prepared.kind === "invalid") return { kind: "answer", result: prepared.result };
   // The call's effect may have changed while it waited; then it needs its own approval.
-  return outcomeOf(await storedRuling(() => ruleOnInput(tool, prepared.input, config)), requested, config);
+  return outcomeOf(await storedRuling(() => decideInput(tool, prepared.input, config)), requested, config);
 }
 
 /** Asks the call's own question until the answer is usable. */
@@ -72,7 +72,7 @@ function askUser(
   }
 }
 
-async function askAbout(
+async function extraApprovals(
   requested: Omit<RuledCall, "ruling">,
   question: ApprovalQuestion,
   config: LangGraphRunnableConfig,
@@ -142,8 +142,8 @@ function recheck(
   config: LangGraphRunnableConfig,
 ): Promise<CallRuling> {
   return storedRuling(async () => {
-    const { hash } = await lookAt(tool, input, config);
-    return hash === question.hash ? { kind: "run", approved: hash } : ruleOnInput(tool, input, config);
+    const { hash } = await inspectRequestedCall(tool, input, config);
+    return hash === question.hash ? { kind: "run", approved: hash } : decideInput(tool, input, config);
   });
 }
 
@@ -153,7 +153,7 @@ async function approveEdit(
   edited: Record<string, unknown>,
   config: LangGraphRunnableConfig,
 ): Promise<Outcome> {
-  const ruling = await storedRuling(() => ruleOnInput(tool, edited, config));
+  const ruling = await storedRuling(() => decideInput(tool, edited, config));
   switch (ruling.kind) {
     case "ask":
       return { kind: "run", edited, approved: ruling.asked.hash };

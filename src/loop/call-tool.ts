@@ -14,7 +14,7 @@ import { planDelegation } from "./sub-agents/plan-delegation.ts";
 import { advancePhase } from "./limits/advance-phase.ts";
 import { emit, loopCall, recordMessages, userLanguage } from "./request.ts";
 import { toToolMessage, type AnsweredCall } from "./tool-call/result-message.ts";
-import { ledgerCall, lookAt, toolContext } from "./tool-call/rulings.ts";
+import { ledgerCall, inspectRequestedCall, toolContext } from "./tool-call/rulings.ts";
 import { afterWaiting, profilesOf, servicesOf } from "./services.ts";
 import { reportingElapsed } from "./model-call/slow-call.ts";
 import type { EndReason, LoopUpdate } from "./state.ts";
@@ -187,6 +187,6 @@ async function refuseUnless(
   input: Record<string, unknown>,
   config: LangGraphRunnableConfig,
 ): Promise<ToolResult | undefined> {
-  const { hash } = await lookAt(tool, input, config);
+  const { hash } = await inspectRequestedCall(tool, input, config);
   return hash === approved ? undefined : notApproved(tool);
 }

@@ -6,7 +6,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { emit, loopCall, type LoopCall } from "./request.ts";
 import { turnOf } from "./limits/review.ts";
 import { requestedCalls } from "./tool-call/requested-calls.ts";
-import { ruleOn } from "./tool-call/rulings.ts";
+import { decideCall } from "./tool-call/rulings.ts";
 import type { ToolCallStatus } from "../state.ts";
 import { addToMessages } from "@millrace/engine/message-list";
 import type { LoopState, LoopUpdate } from "./state.ts";
@@ -66,7 +66,7 @@ export async function afterModel(
     calls.map(async (requested): Promise<RuledCall> => {
       if (call.early?.has(requested.call.id) !== true) emitStatus(requested, "pending", config);
       const ruling = answerFromConversation(
-        await ruleOn(requested, turn, config, state.messages),
+        await decideCall(requested, turn, config, state.messages),
         requested,
         state.messages,
         call,

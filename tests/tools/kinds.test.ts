@@ -42,8 +42,8 @@ describe("the kinds of work that a tool names", () => {
       for (const isAllowed of [false, true]) {
         for (const input of inputs) {
           const document = { path: "a.md", turn: "m", isEditable: isAllowed, text: async () => "y" };
-          const askAbout = { criticalFiles: [], deletedTasks: isAllowed };
-          const context = { ...workspace.context, askAbout, conversation: { document } };
+          const extraApprovals = { criticalFiles: [], deletedTasks: isAllowed };
+          const context = { ...workspace.context, extraApprovals, conversation: { document } };
           found.add((await tool.operation(input, context)).type);
         }
       }

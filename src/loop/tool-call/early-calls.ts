@@ -14,7 +14,7 @@ import { emit, loopCall } from "../request.ts";
 import { afterWaiting, profilesOf, servicesOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
 import { requestedCalls } from "./requested-calls.ts";
-import { ledgerCall, ruleOn, toolContext } from "./rulings.ts";
+import { ledgerCall, decideCall, toolContext } from "./rulings.ts";
 import type { StartedCalls, RequestedCall } from "./tool-task.ts";
 
 /** A call that runs while its reply is still being written. */
@@ -140,7 +140,7 @@ export class EarlyCalls implements StartedCalls {
       requested !== undefined &&
       tool !== undefined &&
       runsAlone(tool) &&
-      (await ruleOn(requested, turnOf(messages, loop), this.#config, messages)).kind === "run";
+      (await decideCall(requested, turnOf(messages, loop), this.#config, messages)).kind === "run";
     const prepared = mayBegin ? prepareCall(tool, call.args) : undefined;
     if (!mayBegin || prepared?.kind !== "ready") this.close();
     else if (this.#isOpen && this.#config.signal?.aborted !== true) this.#begin(call, tool, prepared.input);

@@ -43,7 +43,7 @@ export async function judgeCall(
 }
 
 /** What a call would do now, and its approval hash. */
-export async function lookAtCall(
+export async function inspectCall(
   tool: Tool,
   input: Record<string, unknown>,
   context: ToolContext,
@@ -53,14 +53,14 @@ export async function lookAtCall(
 }
 
 async function operationOf(tool: Tool, input: Record<string, unknown>, context: ToolContext): Promise<Operation> {
-  const { workspace, askAbout } = context;
+  const { workspace, extraApprovals } = context;
   // A tool that ends the turn only shows its command.
   const isChecked = tool.checksCommand === true || tool.inTurn?.completes === true;
   const risk = isChecked ? undefined : riskyCommand(input);
   const found = risk ?? (await tool.operation(input, context));
-  return askAbout.criticalFiles.length === 0
+  return extraApprovals.criticalFiles.length === 0
     ? found
-    : withMarks(found, await touchedPaths(tool, input, workspace), askAbout.criticalFiles);
+    : withMarks(found, await touchedPaths(tool, input, workspace), extraApprovals.criticalFiles);
 }
 
 /** All paths a call would change, as written and with links resolved. */

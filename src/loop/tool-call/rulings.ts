@@ -9,14 +9,14 @@ import { reviewCall, type Finding } from "../../guardrails/review-turn.ts";
 import { callInTurn, type Turn } from "../../guardrails/turn.ts";
 import type { ToolCall } from "../../tools/runtime/execute-call.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
-import type { AskAbout, Operation, Tool, ToolContext } from "../../tools/runtime/tool.ts";
+import type { ExtraApprovals, Operation, Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import { backgroundAgents } from "../sub-agents/background.ts";
 import { callableTools } from "../model-call/callable-tools.ts";
 import { isChained } from "./chain.ts";
 import { callsPerReply } from "../limits/limits.ts";
 import { completionProblem } from "../limits/completion.ts";
 import { editorBuffer } from "../view/editor-buffer.ts";
-import { judgeCall, lookAtCall } from "./judge-call.ts";
+import { judgeCall, inspectCall } from "./judge-call.ts";
 import { loopCall, userLanguage, userRequestText } from "../request.ts";
 import { emitFindings } from "../limits/review.ts";
 import { runIdOf, servicesOf, sessionIdOf, type SharedRunServices } from "../services.ts";
@@ -27,7 +27,7 @@ import type { ToolResult } from "../../tools/runtime/result.ts";
  * Rules on a requested call. `turn` ends with the reply that requests it; absent for calls stored by an older version.
  * Changes nothing, so it may run twice (law 1).
  */
-export async function ruleOn(
+export async function decideCall(
   requested: RequestedCall,
   turn: Turn | undefined,
   config: LangGraphRunnableConfig,
@@ -64,7 +64,7 @@ export async function ruleOn(
   if (tool.inTurn?.asks !== undefined) return { kind: "question", asked: tool.inTurn.asks(prepared.input) };
   const over = await writesOver(tool, prepared.input, messages, config);
   if (over.kind === "blind") return { kind: "answer", result: over.result };
-  const first = await ruleOnInput(tool, prepared.input, config);
+  const first = await decideInput(tool, prepared.input, config);
   const batch =
     first.kind === "run" && turn !== undefined
       ? await askAboutBatch(tool, prepared.input, call.id, turn, config)
@@ -99,7 +99,7 @@ async function askAboutBatch(
 ): Promise<CallRuling | null> {
   const count = batchCount(turn, callId, loopCall(config).tools);
   if (count === null || asksForMany(userRequestText(loopCall(config)))) return null;
-  const { hash } = await lookAt(tool, input, config);
+  const { hash } = await inspectRequestedCall(tool, input, config);
   const operation = { type: "BatchOperation", count } as const;
   return { kind: "ask", asked: { question: questionFor(operation, userLanguage(loopCall(config))), hash, operation } };
 }
@@ -115,7 +115,7 @@ function blocked({ reason, suggestions }: Finding): ToolResult {
 }
 
 /** Applies rules and remembered approvals to a call with valid arguments. */
-export async function ruleOnInput(
+export async function decideInput(
   tool: Tool,
   input: Record<string, unknown>,
   config: LangGraphRunnableConfig,
@@ -127,16 +127,16 @@ export async function ruleOnInput(
 }
 
 /** What a call would do now, and its approval hash. */
-export async function lookAt(
+export async function inspectRequestedCall(
   tool: Tool,
   input: Record<string, unknown>,
   config: LangGraphRunnableConfig,
 ): Promise<{ operation: Operation; hash: string }> {
-  return lookAtCall(tool, input, toolContext(config));
+  return inspectCall(tool, input, toolContext(config));
 }
 
 /** The operator's additional approvals. */
-export function askAbout({ criticalFiles = [], confirmTasks = false }: SharedRunServices): AskAbout {
+export function extraApprovals({ criticalFiles = [], confirmTasks = false }: SharedRunServices): ExtraApprovals {
   return { criticalFiles, deletedTasks: confirmTasks };
 }
 
@@ -162,7 +162,7 @@ export function toolContext(config: LangGraphRunnableConfig, callId = ""): ToolC
   return {
     workspace: services.workspace,
     toolkitServices: services.toolkitServices,
-    askAbout: askAbout(services),
+    extraApprovals: extraApprovals(services),
     server: { background: backgroundAgents(config, callId) },
     sessionId: sessionIdOf(config),
     runId: runIdOf(config),

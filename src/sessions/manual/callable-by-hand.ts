@@ -1,5 +1,5 @@
 import { AppError } from "@millrace/engine/errors/errors";
-import { askAbout } from "../../loop/tool-call/rulings.ts";
+import { extraApprovals } from "../../loop/tool-call/rulings.ts";
 import type { SharedRunServices } from "../../loop/services.ts";
 import { toolNotFound } from "../../tools/runtime/registry.ts";
 import { plainContext, type Tool, type ToolContext } from "../../tools/runtime/tool.ts";
@@ -49,6 +49,6 @@ export function contextOf(
 ): ToolContext {
   const { workspace } = services;
   const toolkitServices = services.toolkitServices.forSession({ sessionId, owner });
-  const given = { askAbout: askAbout(services) };
+  const given = { extraApprovals: extraApprovals(services) };
   return plainContext({ ...given, workspace, toolkitServices, sessionId, callId, signal });
 }

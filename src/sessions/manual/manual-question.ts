@@ -1,5 +1,5 @@
 import { mayRemember } from "../../guardrails/grants.ts";
-import { judgeCall, lookAtCall, notApproved } from "../../loop/tool-call/judge-call.ts";
+import { judgeCall, inspectCall, notApproved } from "../../loop/tool-call/judge-call.ts";
 import type { SharedRunServices } from "../../loop/services.ts";
 import type { Tool, ToolContext } from "../../tools/runtime/tool.ts";
 import type { ManualAnswer, ManualCall } from "./manual-call.ts";
@@ -39,6 +39,6 @@ export async function refuseUnless(
   input: Record<string, unknown>,
   context: ToolContext,
 ): Promise<ToolResult | undefined> {
-  const { hash } = await lookAtCall(tool, input, { ...context, callId: "" });
+  const { hash } = await inspectCall(tool, input, { ...context, callId: "" });
   return hash === approved ? undefined : notApproved(tool);
 }

@@ -3,7 +3,7 @@ import { requireSession } from "@millrace/engine/sessions/sessions";
 import { effectOf, type CallEffect } from "../../tools/runtime/call-effect.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
-import { judgeCall, lookAtCall } from "../../loop/tool-call/judge-call.ts";
+import { judgeCall, inspectCall } from "../../loop/tool-call/judge-call.ts";
 import { contextOf, everyTool, requireTool } from "./callable-by-hand.ts";
 import type { ManualCall, ManualParts } from "./manual-call.ts";
 
@@ -39,7 +39,7 @@ export async function previewCall(
   }
   const { input } = prepared;
   const context = contextOf(services, sessionId, { callId: "", owner: call.owner }, signal);
-  const { operation, hash } = await lookAtCall(tool, input, context);
+  const { operation, hash } = await inspectCall(tool, input, context);
   const { grants, toolkits } = services;
   const ruling = await judgeCall(tool, input, context, { userRequest: "", requiresConfirm: false, grants, toolkits });
   const effect = await effectOf(tool, input, context, operation);
@@ -67,6 +67,6 @@ export async function effectOfWaiting(
   const prepared = prepareCall(tool, call.args);
   if (prepared.kind === "invalid") return null;
   const context = contextOf(parts.services, sessionId, { callId: "", owner: call.owner }, signal);
-  const operation = call.operation ?? (await lookAtCall(tool, prepared.input, context)).operation;
+  const operation = call.operation ?? (await inspectCall(tool, prepared.input, context)).operation;
   return await effectOf(tool, prepared.input, context, operation);
 }

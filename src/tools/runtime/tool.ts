@@ -37,7 +37,7 @@ export interface ToolContext {
   confirm?: (() => Promise<void>) | undefined;
   /** The change recorded at the call's first start, for `reconcile`. */
   begun?: FileChange;
-  askAbout: AskAbout;
+  extraApprovals: ExtraApprovals;
   server: ServerParts;
   conversation: ConversationParts;
   /** Toolkits' services, limited to the session of the run. */
@@ -52,7 +52,7 @@ export function plainContext(
   given: Pick<ToolContext, "workspace" | "sessionId" | "callId" | "toolkitServices" | "signal"> & Partial<ToolContext>,
 ): ToolContext {
   const nothing = {
-    askAbout: { criticalFiles: [], deletedTasks: false },
+    extraApprovals: { criticalFiles: [], deletedTasks: false },
     server: {},
     conversation: {},
     repeated: false,
@@ -61,7 +61,7 @@ export function plainContext(
 }
 
 /** The operator's additional approvals. */
-export interface AskAbout {
+export interface ExtraApprovals {
   /** Patterns of files whose changes need approval. */
   criticalFiles: readonly string[];
   deletedTasks: boolean;

@@ -13,7 +13,7 @@ export const deleteTask = defineTool({
   resources: () => ["tasks"],
   kinds: ["SimpleModify", "HighRiskOperation"],
   async operation({ task_id }, context) {
-    if (!context.askAbout.deletedTasks) return { type: "SimpleModify" };
+    if (!context.extraApprovals.deletedTasks) return { type: "SimpleModify" };
     const task = await tasksOf(context).get(task_id, context.signal);
     // The approving person sees the task's title: an id alone would say nothing.
     if (task === undefined) {
