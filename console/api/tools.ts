@@ -129,7 +129,7 @@ const Ran = z.object({ result: Result });
 const Question = z.object({ approved_hash: z.string() });
 
 /** Runs a call whose effect was shown; `undefined`: it would do something else by now, so that nothing was done. */
-export async function runByHand(
+export async function runManually(
   threadId: string,
   { tool, args }: ManualCall,
   approvedHash: string,
@@ -147,11 +147,11 @@ export async function runByHand(
 }
 
 /** Runs a call for which the user has pressed a button, which shows what it would do. Throws what it failed by. */
-export async function changeByHand(threadId: string, call: ManualCall): Promise<ManualResult> {
+export async function changeManually(threadId: string, call: ManualCall): Promise<ManualResult> {
   const method = "POST";
   const body = { args: call.args };
   const { approved_hash } = await request(`${addressOf(threadId, call.tool)}/preview`, Preview, { method, body });
-  const result = await runByHand(threadId, call, approved_hash, crypto.randomUUID());
+  const result = await runManually(threadId, call, approved_hash, crypto.randomUUID());
   if (result?.success === true) return result;
   if (result === undefined) throw new ApiError("It has changed meanwhile.", { status: 409, code: "changed" });
   const { message, message_zh, suggestion } = result;

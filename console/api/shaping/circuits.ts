@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { request, send } from "../client.ts";
 import { undoTogether } from "../operations.ts";
 import { queryClient } from "../threads.ts";
-import { changeByHand } from "../tools.ts";
+import { changeManually } from "../tools.ts";
 import { Circuit, Iteration, Netlist, Waveform } from "./circuit-shapes.ts";
 
 const Entry = z.object({ name: z.string(), title: z.string(), simulated_at: z.nullable(z.string()) });
@@ -91,7 +91,7 @@ export async function readCircuitsAgain(): Promise<void> {
 
 /** Writes a circuit by hand in a chat, where it can be undone. Gives the operation; `undefined`: nothing was changed. */
 export async function writeCircuit(threadId: string, path: string, content: string): Promise<string | undefined> {
-  const { operation } = await changeByHand(threadId, { tool: "rewrite_file", args: { path, content } });
+  const { operation } = await changeManually(threadId, { tool: "rewrite_file", args: { path, content } });
   return operation?.operation_id;
 }
 
@@ -103,5 +103,5 @@ export async function takeBack(threadId: string, operationId: string): Promise<v
 
 /** Simulates a circuit by hand in a chat; what is wrong with it is the error. */
 export async function simulateCircuit(threadId: string, circuit: string): Promise<void> {
-  await changeByHand(threadId, { tool: "run_simulation", args: { circuit } });
+  await changeManually(threadId, { tool: "run_simulation", args: { circuit } });
 }

@@ -13,7 +13,7 @@ import { graphOf, recordCall, recordCallOnce, type RecordedCall } from "./manual
 import { earlierResult, idOfKey, prefixOf } from "./manual-key.ts";
 import { questionAbout, refuseUnless } from "./manual-question.ts";
 import { requireSession } from "@millrace/engine/sessions/sessions";
-import { contextOf, everyTool, requireTool } from "./callable-by-hand.ts";
+import { contextOf, everyTool, requireTool } from "./tool-lookup.ts";
 import {
   effectOfWaiting,
   previewCall,
@@ -48,13 +48,13 @@ export function createManualTools({ counter, ...parts }: ManualParts & { counter
   return {
     list: (signal, owner) => everyTool(parts.services, owner, signal),
     statistics: (tool) => counter.of(tool),
-    run: (sessionId, call, signal) => runByHand(parts, sessionId, call, signal),
+    run: (sessionId, call, signal) => runManually(parts, sessionId, call, signal),
     preview: (sessionId, call, signal) => previewCall(parts, sessionId, call, signal),
     effectOf: (sessionId, call, signal) => effectOfWaiting(parts, sessionId, call, signal),
   };
 }
 
-async function runByHand(
+async function runManually(
   parts: ManualParts,
   sessionId: string,
   call: ManualCall,

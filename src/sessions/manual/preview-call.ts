@@ -4,7 +4,7 @@ import { effectOf, type CallEffect } from "../../tools/runtime/call-effect.ts";
 import { prepareCall } from "../../tools/runtime/run-tool.ts";
 import type { Operation } from "../../tools/runtime/tool.ts";
 import { judgeCall, inspectCall } from "../../loop/tool-call/judge-call.ts";
-import { contextOf, everyTool, requireTool } from "./callable-by-hand.ts";
+import { contextOf, everyTool, requireTool } from "./tool-lookup.ts";
 import type { ManualCall, ManualParts } from "./manual-call.ts";
 
 /** A call before it is made. */

@@ -7,7 +7,12 @@ import { contentOf, type ContentPlace, entriesOf, type FolderEntry } from "./ope
 import { diffOf, type OperationDiff } from "./operation-diff.ts";
 import { noteOf, textOfState } from "./record-operation.ts";
 import { addChange, canUndo, type FileChanges } from "./run-changes.ts";
-import { createHandWrites, type HandParts, type HandWrite, type HandWritten } from "./write-by-hand.ts";
+import {
+  createManualWrites,
+  type ManualWriteParts,
+  type ManualWrite,
+  type ManualWriteResult,
+} from "./manual-writes.ts";
 import type { OperationNote } from "../runtime/result.ts";
 
 /** A recorded change as clients show it. */
@@ -31,7 +36,7 @@ export interface UndoneMany extends Omit<UndoPlan, "undo"> {
 }
 
 /** How a write by hand ended. */
-export interface FileWritten extends Omit<HandWritten, "recorded"> {
+export interface FileWritten extends Omit<ManualWriteResult, "recorded"> {
   operation: OperationCard | undefined;
 }
 
@@ -57,9 +62,9 @@ export interface Operations {
     selection: OperationSelection,
     options: { dryRun: boolean; signal: AbortSignal },
   ): Promise<UndoneMany>;
-  /** See `HandWrites.write`; `operation` is what was recorded of it. */
-  write(change: HandWrite, signal: AbortSignal): Promise<FileWritten>;
-  /** See `HandWrites.undoHunks`; gives the operation by which it was done. */
+  /** See `ManualWrites.write`; `operation` is what was recorded of it. */
+  write(change: ManualWrite, signal: AbortSignal): Promise<FileWritten>;
+  /** See `ManualWrites.undoHunks`; gives the operation by which it was done. */
   undoHunks(
     sessionId: string,
     operationId: string,
@@ -77,7 +82,7 @@ export interface Operations {
 }
 
 /** What `createOperations` needs. */
-interface OperationParts extends HandParts {
+interface OperationParts extends ManualWriteParts {
   onUndone?: (sessionId: string, card: OperationCard) => void;
 }
 
@@ -94,7 +99,7 @@ export function createOperations(parts: OperationParts): Operations {
   };
   const undoOne = (sessionId: string, operationId: string, signal: AbortSignal): Promise<OperationCard> =>
     undoLocked(() => require(sessionId, operationId), parts, signal);
-  const byHand = createHandWrites(parts);
+  const manualWrites = createManualWrites(parts);
   return {
     async list(sessionId, query) {
       const { operations, total } = await store.list(sessionId, query);
@@ -126,14 +131,14 @@ export function createOperations(parts: OperationParts): Operations {
     },
 
     write: async (change, signal) => {
-      const { recorded, ...done } = await byHand.write(change, signal);
+      const { recorded, ...done } = await manualWrites.write(change, signal);
       const { sessionId } = change;
       if (sessionId === undefined || recorded === undefined) return { ...done, operation: undefined };
       return { ...done, operation: cardOf(await require(sessionId, recorded)) };
     },
 
     undoHunks: async (sessionId, operationId, hunks, signal) => {
-      const done = await byHand.undoHunks(await require(sessionId, operationId), hunks, signal);
+      const done = await manualWrites.undoHunks(await require(sessionId, operationId), hunks, signal);
       return cardOf(await require(sessionId, done));
     },
 

@@ -1,6 +1,6 @@
 import { useId, useRef, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
-import { runByHand, usePreview, type ManualResult } from "../../../api/tools.ts";
+import { runManually, usePreview, type ManualResult } from "../../../api/tools.ts";
 import { SchemaForm } from "../../../form/schema-form.tsx";
 import { CodeBlock } from "../../../markdown/code.tsx";
 import { visible } from "../../../markdown/links.ts";
@@ -51,7 +51,7 @@ export function RunToolForm({
     if (data === undefined || !mayRun) return;
     setRunning(true);
     try {
-      const given = await runByHand(threadId, { tool, args }, data.approved_hash, key.current);
+      const given = await runManually(threadId, { tool, args }, data.approved_hash, key.current);
       if (given === undefined) notify(t("approval.changed"), { kind: "error" });
       setResult(given);
       key.current = crypto.randomUUID();

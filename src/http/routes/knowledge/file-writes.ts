@@ -8,7 +8,7 @@ import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/htt
 import { Id, query, readBytes } from "@millrace/engine/http/validate";
 import { requireSession } from "@millrace/engine/sessions/sessions";
 import { toolsOfCaller } from "../../../toolkits/route-services.ts";
-import { largestByHand } from "../../../tools/undo/write-by-hand.ts";
+import { maxManualWriteBytes } from "../../../tools/undo/manual-writes.ts";
 import { productServicesOf } from "../../product-services.ts";
 import { OperationShape, toWireOperation } from "../runs/operations.ts";
 
@@ -48,7 +48,7 @@ export function fileWriteRoutes(): HttpApp {
     async (context) => {
       const known = knownBy(context);
       requireTool(context, "write_file", known === undefined ? "create_file" : "update_file");
-      const content = await readBytes(context, largestByHand);
+      const content = await readBytes(context, maxManualWriteBytes);
       const isKnown = known ?? ((tag) => tag === null);
       return await change(context, context.req.valid("query"), { content, isKnown });
     },

@@ -10,7 +10,7 @@ import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/htt
 import { query } from "@millrace/engine/http/validate";
 import { withMarks } from "../../../guardrails/marked-files.ts";
 import { type RouteServices, routeServicesOf, toolsOfCaller } from "../../../toolkits/route-services.ts";
-import { largestByHand as largest, tagOf } from "../../../tools/undo/write-by-hand.ts";
+import { maxManualWriteBytes as largest, tagOf } from "../../../tools/undo/manual-writes.ts";
 import { notFound, withFile } from "../../../tools/workspace/file-access.ts";
 import { leadsToCritical } from "../../../tools/workspace/file-checks.ts";
 import {

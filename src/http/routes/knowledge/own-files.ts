@@ -20,7 +20,7 @@ import { largestAgent } from "../../../agents/agent-folders.ts";
 import { isIndex, readRuleFile } from "../../../user-rules/rule-file.ts";
 import { largestRule } from "../../../user-rules/rule-folders.ts";
 import { touchedTools } from "../../../user-rules/touched-tools.ts";
-import { tagOf } from "../../../tools/undo/write-by-hand.ts";
+import { tagOf } from "../../../tools/undo/manual-writes.ts";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
 import { knownBy, requireKnown } from "./file-writes.ts";
 

@@ -16,10 +16,10 @@ import { hasHunks } from "./operation-diff.ts";
 import { recordOperation, textOfState } from "./record-operation.ts";
 
 /** Maximum bytes of a file that is read or written by hand. */
-export const largestByHand = 20 * 1024 * 1024;
+export const maxManualWriteBytes = 20 * 1024 * 1024;
 
 /** What a person writes into the workspace. */
-export interface HandWrite {
+export interface ManualWrite {
   path: string;
   /** `null`: the file is deleted. */
   content: Uint8Array | null;
@@ -32,7 +32,7 @@ export interface HandWrite {
 }
 
 /** How a write by hand ended; `changed`: it was not the known file, and nothing was done. */
-export interface HandWritten {
+export interface ManualWriteResult {
   kind: "written" | "changed";
   path: string;
   /** That of the file as it is now. */
@@ -42,9 +42,9 @@ export interface HandWritten {
 }
 
 /** Changes of the workspace that a person makes in an editor or a diff, under the same locks as those of tools. */
-export interface HandWrites {
+export interface ManualWrites {
   /** Writes or deletes a file, if it is still the known one. Throws what the file tools throw. */
-  write(change: HandWrite, signal: AbortSignal): Promise<HandWritten>;
+  write(change: ManualWrite, signal: AbortSignal): Promise<ManualWriteResult>;
   /**
    * Takes some hunks of an operation's diff back, by number; all others stay. It is an operation itself, whose id this
    * gives. Throws `not_found`, `invalid_state` if there are no such hunks, and `conflict`, with nothing changed, if the
@@ -53,8 +53,8 @@ export interface HandWrites {
   undoHunks(operation: OperationRecord, hunks: readonly number[], signal: AbortSignal): Promise<string>;
 }
 
-/** What `createHandWrites` needs. `locks` are the tools' own. `confirm`: see `Ledger`. */
-export interface HandParts {
+/** What `createManualWrites` needs. `locks` are the tools' own. `confirm`: see `Ledger`. */
+export interface ManualWriteParts {
   confirm?: Ledger["confirm"];
   store: OperationStore;
   locks: Locks;
@@ -68,7 +68,7 @@ export function tagOf(bytes: Uint8Array): string {
 }
 
 /** Opens what persons write by hand. */
-export function createHandWrites(parts: HandParts): HandWrites {
+export function createManualWrites(parts: ManualWriteParts): ManualWrites {
   const contextOf = (sessionId: string, signal: AbortSignal, workspace = parts.workspace): ToolContext => {
     const { toolkitServices, confirm } = parts;
     return plainContext({ workspace, toolkitServices, confirm, sessionId, callId: newId(), signal });
@@ -132,7 +132,7 @@ interface Work {
 async function written(
   { tool: name, place, content }: Work,
   context: ToolContext,
-  parts: Pick<HandParts, "store"> | undefined,
+  parts: Pick<ManualWriteParts, "store"> | undefined,
 ): Promise<string | undefined> {
   const run = async () => {
     if (content === null) await removeFile(context, place);
@@ -166,8 +166,11 @@ async function tagAt(context: ToolContext, place: Place): Promise<string | null>
 
 async function bytesAt(context: ToolContext, place: Place): Promise<Uint8Array> {
   return await withFile(context, place, async (handle, { size }) => {
-    if (size <= largestByHand) return await handle.readFile({ signal: context.signal });
-    throw new AppError("invalid_parameter", `"${place.path}" has ${size} bytes; at most ${largestByHand} are handled.`);
+    if (size <= maxManualWriteBytes) return await handle.readFile({ signal: context.signal });
+    throw new AppError(
+      "invalid_parameter",
+      `"${place.path}" has ${size} bytes; at most ${maxManualWriteBytes} are handled.`,
+    );
   });
 }
 
