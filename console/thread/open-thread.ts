@@ -200,7 +200,7 @@ export class OpenThread {
   }
 
   /** Takes up what has changed beside the thread's own events, in this window or another. */
-  heard({ type, id, thread_id, what }: FeedEvent): void {
+  onFeedEvent({ type, id, thread_id, what }: FeedEvent): void {
     const isOwn = thread_id === this.id || (type === "thread" && id === this.id);
     const isQuiet = type === "thread" && what !== "deleted" && this.#snapshot.thread.isBusy;
     if (type === "resync" || (isOwn && !isQuiet)) void this.sync();

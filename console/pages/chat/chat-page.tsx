@@ -33,7 +33,7 @@ import { TitleBar } from "./title-bar.tsx";
 export function ChatPage({ threadId }: { threadId: string }) {
   const thread = useMemo(() => new OpenThread(threadId), [threadId]);
   useEffect(() => thread.open(), [thread]);
-  useEffect(() => onChange((event) => thread.heard(event)), [thread]);
+  useEffect(() => onChange((event) => thread.onFeedEvent(event)), [thread]);
   return (
     <ThreadContext value={thread}>
       <ChangesOfChat>

@@ -54,10 +54,10 @@ export class Dispatch {
   /** Wakes sessions that waited for a run of another server or for a manual change. */
   wakeBlocked(sessions: Iterable<string> = this.#blocked): void {
     for (const sessionId of sessions) {
-      const inHand = this.ofSession(sessionId);
+      const activeRuns = this.ofSession(sessionId);
       this.#blocked.delete(sessionId);
       // Also while a claim for the session is in flight.
-      if (inHand.length > 0 && !inHand.some(({ isExecuting }) => isExecuting)) this.#queue.wake(sessionId);
+      if (activeRuns.length > 0 && !activeRuns.some(({ isExecuting }) => isExecuting)) this.#queue.wake(sessionId);
     }
   }
 
@@ -130,8 +130,8 @@ export class Dispatch {
         if (storage.notifications.isShared && this.ofSession(sessionId).some(isDue)) this.#blocked.add(sessionId);
         return left !== undefined;
       }
-      const inHand = this.active.get(run.run_id);
-      const active = inHand ?? (await this.#takeInHand(run.run_id, "claimed"));
+      const tracked = this.active.get(run.run_id);
+      const active = tracked ?? (await this.#trackById(run.run_id, "claimed"));
       // Cancelled between its claim and here: its row is already finished. Or the server stops: it is for the next start.
       if (active === undefined || active.ended) return true;
       if (deps.stopping.aborted) {
@@ -143,10 +143,10 @@ export class Dispatch {
       active.begin(run);
       this.publishers.sessions.publish(sessionId, { run_id: run.run_id, hasBegun: true });
       await runAttempt(active, deps);
-      if (active.store.isLost === true) await this.#takeUpAgain(run.run_id);
+      if (active.store.isLost === true) await this.#restartRun(run.run_id);
       else this.#forget(active);
       // There may be others of it that were admitted elsewhere.
-      if (inHand === undefined) return true;
+      if (tracked === undefined) return true;
       for (const other of this.active.values()) if (other.run.session_id === sessionId && !other.ended) return true;
       return false;
     } catch (error) {
@@ -157,7 +157,7 @@ export class Dispatch {
   }
 
   /** Takes a run in hand by its row; as it was before its claim where it was `claimed` here and admitted elsewhere. */
-  async #takeInHand(runId: string, how: "claimed" | "left"): Promise<ActiveRun | undefined> {
+  async #trackById(runId: string, how: "claimed" | "left"): Promise<ActiveRun | undefined> {
     const run = await this.#options.deps.storage.runs.get(runId);
     if (run === undefined || isOver(run.status)) return undefined;
     const active = this.track(how === "left" ? run : { ...run, attempt: run.attempt - 1 });
@@ -176,12 +176,12 @@ export class Dispatch {
   }
 
   /** Takes up a run again whose newest writes the database has lost, which is no crash of this process. */
-  async #takeUpAgain(runId: string): Promise<void> {
+  async #restartRun(runId: string): Promise<void> {
     const { deps } = this.#options;
     const { storage, logger } = deps;
     this.active.delete(runId);
     try {
-      const active = await this.#takeInHand(runId, "left");
+      const active = await this.#trackById(runId, "left");
       if (active === undefined || deps.stopping.aborted) return;
       await storage.attempt(active.run).park();
       active.rollback = active.run.stop_requested === "rollback";
@@ -189,7 +189,7 @@ export class Dispatch {
       this.schedule(active.run);
     } catch (error) {
       logger.error({ err: error, run_id: runId }, "run_not_taken_up");
-      this.#delays.set(runId, deps.retryDelay, () => void this.#takeUpAgain(runId));
+      this.#delays.set(runId, deps.retryDelay, () => void this.#restartRun(runId));
     }
   }
 

@@ -43,9 +43,9 @@ async function mountedWorkspace({
 class OtherServers {
   readonly #dispatch: Dispatch;
   readonly #deps: RunnerDeps;
-  #taking = false;
+  #isAcquiring = false;
   /** More runs may have been orphaned since the current query. */
-  #takeAgain = false;
+  #acquireAgain = false;
   /** There was no room for all orphaned runs. */
   #hasMore = false;
   /** Until when it looks for runs that it owns without knowing: after a lost answer of the database, and after a lost lease. */
@@ -63,7 +63,7 @@ class OtherServers {
     cluster.onHeartbeat((found) => this.#onHeartbeat(found));
     if (!notifications.isShared) return;
     this.#dispatch.onRoom = () => {
-      if (this.#hasMore) void this.#take(false);
+      if (this.#hasMore) void this.#acquireOrphaned(false);
     };
     notifications.onNotification((notification) => {
       if (notification.type === "free") this.#dispatch.wakeBlocked([notification.session_id]);
@@ -74,7 +74,7 @@ class OtherServers {
     if (this.#deps.stopping.aborted) return;
     for (const { run_id, action } of stops) this.#stop(run_id, action === "rollback");
     const isUnsure = performance.now() < this.#recheckUntil;
-    if (hasOrphanedRuns || isUnsure) void this.#take(isUnsure);
+    if (hasOrphanedRuns || isUnsure) void this.#acquireOrphaned(isUnsure);
     this.#dispatch.wakeBlocked();
   }
 
@@ -93,15 +93,15 @@ class OtherServers {
   }
 
   /** Takes over orphaned runs, of as many sessions as there is room for. Never throws. */
-  async #take(again: boolean): Promise<void> {
+  async #acquireOrphaned(again: boolean): Promise<void> {
     const { room } = this.#dispatch;
-    this.#takeAgain = this.#taking;
+    this.#acquireAgain = this.#isAcquiring;
     this.#hasMore = room === 0;
-    if (this.#taking || room === 0 || this.#deps.stopping.aborted) return;
-    this.#taking = true;
+    if (this.#isAcquiring || room === 0 || this.#deps.stopping.aborted) return;
+    this.#isAcquiring = true;
     try {
       const { events } = this.#deps.storage;
-      const taken = await this.#takeUntracked(room, again);
+      const taken = await this.#acquireUntracked(room, again);
       this.#hasMore = new Set(taken.map(({ session_id }) => session_id)).size >= room;
       if (taken.length === 0) return;
       for (const { run_id, status } of taken) {
@@ -116,13 +116,13 @@ class OtherServers {
       this.#recheckHeldRuns();
       this.#deps.logger.error({ err: error }, "runs_not_taken_over");
     } finally {
-      this.#taking = false;
-      if (this.#takeAgain) void this.#take(again);
+      this.#isAcquiring = false;
+      if (this.#acquireAgain) void this.#acquireOrphaned(again);
     }
   }
 
   /** Takes runs, and returns those that this server does not know yet. */
-  async #takeUntracked(room: number, again: boolean): Promise<Run[]> {
+  async #acquireUntracked(room: number, again: boolean): Promise<Run[]> {
     const { runs } = this.#deps.storage;
     const { active } = this.#dispatch;
     const taken = (await runs.acquire(again ? room + active.size : room, again)).filter(

@@ -36,7 +36,7 @@ export function adoptRuns(taken: readonly Run[], dispatch: Dispatch, deps: Runne
   const suspects = taken.filter((run) => isSuspect(run, deps.crashBudget) && !waiting.has(run.session_id));
   const held = new Set(suspects.map((run) => run.session_id));
   for (const run of taken) if (!held.has(run.session_id)) dispatch.schedule(run);
-  void tryAlone(suspects, taken, dispatch);
+  void retrySuspects(suspects, taken, dispatch);
   const resumed = taken.filter(
     (run) => run.status === "running" && run.stop_requested === null && !waiting.has(run.session_id),
   );
@@ -91,7 +91,7 @@ export interface WaitReason {
 export async function waitReason(
   run: Run,
   { graphs, storage }: Pick<RunnerDeps, "graphs" | "storage">,
-  isInHand: boolean,
+  isTracked: boolean,
 ): Promise<WaitReason | undefined> {
   const { graph_id, run_id } = run;
   if (isOver(run.status) || run.stop_requested !== null) return undefined;
@@ -101,7 +101,7 @@ export async function waitReason(
       wait_reason_zh: `目前没有正在工作的服务器提供图“${graph_id}”；一旦有服务器提供，运行就会继续。`,
     };
   }
-  const workspace = isInHand ? undefined : (await storage.cluster.unmountedWorkspaces([run_id])).get(run_id);
+  const workspace = isTracked ? undefined : (await storage.cluster.unmountedWorkspaces([run_id])).get(run_id);
   if (workspace === undefined) return undefined;
   return {
     wait_reason: `No server that works has the workspace of this run (${workspace}); it goes on when one has it.`,
@@ -155,7 +155,7 @@ function stopAgain(run: Run, dispatch: Dispatch, { logger }: RunnerDeps): void {
 }
 
 /** Takes up one run after the other, each with what waits behind it. Never rejects. */
-async function tryAlone(suspects: readonly Run[], unfinished: readonly Run[], dispatch: Dispatch): Promise<void> {
+async function retrySuspects(suspects: readonly Run[], unfinished: readonly Run[], dispatch: Dispatch): Promise<void> {
   for (const { run_id, session_id } of suspects) {
     for (const run of unfinished) if (run.session_id === session_id) dispatch.schedule(run);
     // A run that the server lets go of has no end; the next start takes it up.
@@ -184,9 +184,9 @@ export async function drainRuns(dispatch: Dispatch, graceMs: number, deps: Runne
 }
 
 async function release(dispatch: Dispatch, { logger, storage }: RunnerDeps): Promise<void> {
-  const walking = [...dispatch.active.values()].filter((active) => active.isExecuting);
+  const executing = [...dispatch.active.values()].filter((active) => active.isExecuting);
   try {
-    await Promise.all([...walking.map(({ store }) => store.park()), storage.runs.releasePending()]);
+    await Promise.all([...executing.map(({ store }) => store.park()), storage.runs.releasePending()]);
   } catch (error) {
     // The next start then takes the runs for crashed ones, of which they may have some.
     logger.error({ err: error }, "runs_not_released");

@@ -28,20 +28,20 @@ interface InHand {
 }
 
 /** Removes a temporary session when its result can no longer be asked for. */
-export function removeAfterRetention(sessionId: string, inHand: InHand, deps: RunnerDeps): void {
-  removeAfter(sleep(resultRetention, undefined, { ref: false }), sessionId, inHand, deps);
+export function removeAfterRetention(sessionId: string, activeRuns: InHand, deps: RunnerDeps): void {
+  removeAfter(sleep(resultRetention, undefined, { ref: false }), sessionId, activeRuns, deps);
 }
 
 /** Removes a temporary session when `wait` is over, unless the server stops before. */
-export function removeAfter(wait: Promise<unknown>, sessionId: string, inHand: InHand, deps: RunnerDeps): void {
+export function removeAfter(wait: Promise<unknown>, sessionId: string, activeRuns: InHand, deps: RunnerDeps): void {
   const { storage, logger, stopping } = deps;
   const remove = async (): Promise<void> => {
     await wait;
-    const left = (): ActiveRun[] => (stopping.aborted ? [] : unfinished(inHand.ofSession(sessionId)));
+    const left = (): ActiveRun[] => (stopping.aborted ? [] : unfinished(activeRuns.ofSession(sessionId)));
     // Its other runs are ended first, or their readers would wait for ever.
     for (let others = left(); others.length > 0; others = left()) {
       for (const { stop } of others) stop.request("session_switch");
-      await Promise.all(others.map((other) => inHand.endWaiting(other)));
+      await Promise.all(others.map((other) => activeRuns.endWaiting(other)));
       await Promise.allSettled(others.map(({ over }) => over));
     }
     if (!stopping.aborted) await storage.sessions.delete(sessionId);

@@ -13,8 +13,8 @@ const runsReplayed = 1000;
 const runsAtOnce = 50;
 /** The most runs that a reader without a place gets. */
 const runsUnasked = 10;
-/** An end that is so many milliseconds after a run came is no matter of clocks: the run has waited for it. */
-const waited = 50;
+/** An end that is so many milliseconds after a run came is no matter of clocks: the run has minWait for it. */
+const minWait = 50;
 
 /**
  * An item of a session's record: a batch of events of one of its runs; that a run is over and when, with its row then
@@ -36,9 +36,9 @@ interface StoppedRun {
 }
 
 /** What a record is read from. */
-interface Reading {
+interface RecordReader {
   sources: RunSources;
-  coming: SessionSubscription;
+  subscription: SessionSubscription;
   signal: AbortSignal;
   /** Runs that have ended without having begun and are not sent yet, oldest first. */
   stopped: StoppedRun[];
@@ -50,7 +50,7 @@ interface Reading {
  * The events of a session's runs, one run after the other in the order in which they start. A run that was stopped before it
  * started comes at the time of its end, amid the events of the run that was executed then. Ends only with the session or the
  * server. Starts with all runs that were not over at `since` (milliseconds since 1970), by default with the newest one and
- * those that it waited for: older events are in the session's state. An unknown session has an empty record.
+ * those that it minWait for: older events are in the session's state. An unknown session has an empty record.
  */
 export async function* followRecord(
   sources: RunSources & { sessions: SessionPublisher },
@@ -59,23 +59,23 @@ export async function* followRecord(
   signal: AbortSignal,
 ): AsyncGenerator<RecordItem> {
   // Subscribes before the first query, so that no run is missed.
-  const coming = sources.sessions.open(sessionId, signal);
-  const reading: Reading = { sources, coming, signal, stopped: [], seen: new Set() };
+  const subscription = sources.sessions.open(sessionId, signal);
+  const reading: RecordReader = { sources, subscription, signal, stopped: [], seen: new Set() };
   try {
-    await coming.ready;
-    const { walked, stopped } = await keptRuns(sources, sessionId, since);
-    const newest = walked.at(-1);
+    await subscription.ready;
+    const { executed, stopped } = await recentRuns(sources, sessionId, since);
+    const newest = executed.at(-1);
     const lastId = newest === undefined ? -1 : await lastEmitted(sources, newest);
-    for (const { run_id } of [...walked, ...stopped]) reading.seen.add(run_id);
+    for (const { run_id } of [...executed, ...stopped]) reading.seen.add(run_id);
     for (const run of stopped) await collectStopped(reading, run);
-    for (const run of walked) yield* recordOf(reading, run, run === newest ? "newest" : "former", lastId);
+    for (const run of executed) yield* readRun(reading, run, run === newest ? "newest" : "former", lastId);
     if (newest === undefined) {
       yield* stoppedBefore(reading, Infinity);
       yield { caughtUp: true };
     }
     for (;;) {
-      if (!coming.hasMore()) yield { waits: true };
-      const { done, value: item } = await coming.items.next();
+      if (!subscription.hasMore()) yield { waits: true };
+      const { done, value: item } = await subscription.items.next();
       if (done === true) break;
       // Before anything is looked up: all readers of the session say so in the turn in which a run begins.
       yield { waits: false };
@@ -87,14 +87,14 @@ export async function* followRecord(
       if (reading.seen.delete(item.run_id)) continue;
       const run = await findRun(sources, item);
       if (run === undefined) continue;
-      if (item.hasBegun) yield* recordOf(reading, run, "live");
+      if (item.hasBegun) yield* readRun(reading, run, "live");
       else {
         await collectStopped(reading, run);
         yield* stoppedBefore(reading, Infinity);
       }
     }
   } finally {
-    coming.close();
+    subscription.close();
   }
 }
 
@@ -112,14 +112,14 @@ async function lastEmitted({ active, storage }: RunSources, { run_id }: Run): Pr
 }
 
 /** The runs with which the record begins, oldest first: those that have begun, and those that were stopped before. */
-async function keptRuns(
+async function recentRuns(
   { active, storage }: RunSources,
   sessionId: string,
   since: number | undefined,
-): Promise<{ walked: Run[]; stopped: Run[] }> {
-  const walked = new Map<string, Run>();
+): Promise<{ executed: Run[]; stopped: Run[] }> {
+  const executed = new Map<string, Run>();
   const stopped = new Map<string, Run>();
-  const kept = () => ({ walked: oldestFirst(walked), stopped: oldestFirst(stopped) });
+  const kept = () => ({ executed: oldestFirst(executed), stopped: oldestFirst(stopped) });
   for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
     const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
     for (const row of page) {
@@ -133,9 +133,9 @@ async function keptRuns(
         if (!isKnown) stopped.set(row.run_id, row);
         continue;
       }
-      if (isKnown || (since === undefined && !isUnasked(row, [...walked.values()]))) return kept();
+      if (isKnown || (since === undefined && !isUnasked(row, [...executed.values()]))) return kept();
       // A new run shifts the pages. The row of a run that is being admitted may have its attempt before this process does.
-      walked.set(row.run_id, found === undefined || found.run.attempt < row.attempt ? row : found.run);
+      executed.set(row.run_id, found === undefined || found.run.attempt < row.attempt ? row : found.run);
     }
     if (page.length < runsAtOnce) break;
     await nextTurn();
@@ -144,18 +144,18 @@ async function keptRuns(
 }
 
 /** `waits`: it has no events yet. `stopped`: it ended without having begun, or its end is being written. */
-function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits" | "stopped" | "walked" {
+function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits" | "stopped" | "executed" {
   if (status === "pending" && found?.isExecuting !== true) return found?.ended === true ? "stopped" : "waits";
-  return isOver(status) && attempt === 0 ? "stopped" : "walked";
+  return isOver(status) && attempt === 0 ? "stopped" : "executed";
 }
 
 /**
- * Whether a reader without a position gets a run: the newest one, and those that it waited for. A client that reconnects
+ * Whether a reader without a position gets a run: the newest one, and those that it minWait for. A client that reconnects
  * without a position may still wait for the end of one run while the next is executed.
  */
 function isUnasked(run: Run, [newest, ...others]: readonly Run[]): boolean {
   if (newest === undefined) return true;
-  const hasWaited = Date.parse(run.updated_at) - Date.parse(newest.created_at) > waited;
+  const hasWaited = Date.parse(run.updated_at) - Date.parse(newest.created_at) > minWait;
   return hasWaited && others.length + 1 < runsUnasked;
 }
 
@@ -164,7 +164,7 @@ function oldestFirst(runs: ReadonlyMap<string, Run>): Run[] {
 }
 
 /** Reads a run that is about to end, or has ended, without having begun. */
-async function collectStopped({ sources, signal, stopped }: Reading, run: Run): Promise<void> {
+async function collectStopped({ sources, signal, stopped }: RecordReader, run: Run): Promise<void> {
   const items: RecordItem[] = [];
   for await (const item of eventsOf(sources, run, signal)) items.push(item);
   const end = items.at(-1);
@@ -175,7 +175,7 @@ async function collectStopped({ sources, signal, stopped }: Reading, run: Run): 
 }
 
 /** Removes the runs that were stopped before a time from the queue, and yields them. */
-function* stoppedBefore({ stopped }: Reading, at: number): Generator<RecordItem> {
+function* stoppedBefore({ stopped }: RecordReader, at: number): Generator<RecordItem> {
   while (stopped[0] !== undefined && stopped[0].at <= at) yield* stopped.shift()?.items ?? [];
 }
 
@@ -199,8 +199,8 @@ async function* eventsOf(sources: RunSources, run: Run, signal: AbortSignal): As
  * A run from its start to its end, with the runs that were stopped meanwhile. `lastId`: the last event that the newest run
  * had emitted when the reader connected.
  */
-async function* recordOf(
-  reading: Reading,
+async function* readRun(
+  reading: RecordReader,
   run: Run,
   place: "former" | "newest" | "live",
   lastId = -1,
@@ -229,8 +229,8 @@ async function* recordOf(
   if (isBehind && !signal.aborted) yield { caughtUp: true };
 }
 
-async function noteNewlyStopped(reading: Reading): Promise<void> {
-  for (const runId of reading.coming.takeStopped()) {
+async function noteNewlyStopped(reading: RecordReader): Promise<void> {
+  for (const runId of reading.subscription.takeStopped()) {
     if (reading.seen.delete(runId)) continue;
     const run = await findRun(reading.sources, { run_id: runId, hasBegun: false });
     if (run !== undefined) await collectStopped(reading, run);
@@ -238,7 +238,7 @@ async function noteNewlyStopped(reading: Reading): Promise<void> {
 }
 
 /** A batch of events, with what was stopped between them. */
-function* amidStopped(reading: Reading, run: Run, events: RunEvent[]): Generator<RecordItem> {
+function* amidStopped(reading: RecordReader, run: Run, events: RunEvent[]): Generator<RecordItem> {
   let from = 0;
   for (const [index, { at = 0 }] of events.entries()) {
     if (reading.stopped[0] === undefined) break;

@@ -34,21 +34,21 @@ export async function* followSession(
 ): AsyncGenerator<SessionEvent[]> {
   const signal = AbortSignal.any([asked, sources.drained]);
   // Subscribes before the first query, so that no run is missed.
-  const coming = sources.sessions.open(sessionId, signal);
+  const subscription = sources.sessions.open(sessionId, signal);
   const seen = new Set<string>();
   try {
-    await coming.ready;
+    await subscription.ready;
     for (const { run_id, after } of await begunRuns(sources, sessionId, place)) {
       seen.add(run_id);
       yield* eventsOf(sources, run_id, after, signal);
     }
-    for await (const item of coming.items) {
+    for await (const item of subscription.items) {
       if ("news" in item) yield [{ run_id: "", event: { id: 0, event: "custom", namespace: [], data: item.news } }];
       // A run that began between the two queries is in both.
       else if (!seen.delete(item.run_id)) yield* eventsOf(sources, item.run_id, -1, signal);
     }
   } finally {
-    coming.close();
+    subscription.close();
   }
   if (sources.drained.aborted && !asked.aborted) throw serverStopping();
 }

@@ -15,9 +15,9 @@ interface Answer {
   resolve(live: unknown): void;
 }
 
-/** The run of a session that is executed here. `inHand`: the runs of this server. */
-export function findRunning(sessionId: string, inHand: ReadonlyMap<string, ActiveRun>): ActiveRun | undefined {
-  return inHand.values().find(({ run, isExecuting }) => isExecuting && run.session_id === sessionId);
+/** The run of a session that is executed here. `activeRuns`: the runs of this server. */
+export function findRunning(sessionId: string, activeRuns: ReadonlyMap<string, ActiveRun>): ActiveRun | undefined {
+  return activeRuns.values().find(({ run, isExecuting }) => isExecuting && run.session_id === sessionId);
 }
 
 /**
@@ -26,23 +26,23 @@ export function findRunning(sessionId: string, inHand: ReadonlyMap<string, Activ
  */
 export class LiveStates {
   readonly #notifications: PeerNotifications;
-  readonly #inHand: ReadonlyMap<string, ActiveRun>;
+  readonly #activeRuns: ReadonlyMap<string, ActiveRun>;
   readonly #pending = new Map<string, Answer>();
 
-  /** `inHand`: the runs of this server. */
-  constructor(notifications: PeerNotifications, inHand: ReadonlyMap<string, ActiveRun>) {
+  /** `activeRuns`: the runs of this server. */
+  constructor(notifications: PeerNotifications, activeRuns: ReadonlyMap<string, ActiveRun>) {
     this.#notifications = notifications;
-    this.#inHand = inHand;
+    this.#activeRuns = activeRuns;
     notifications.onNotification((notification, from) => {
       if (notification.type === "live")
-        this.#reply(notification.ask, from, findRunning(notification.session_id, inHand)?.companion?.live);
+        this.#reply(notification.ask, from, findRunning(notification.session_id, activeRuns)?.companion?.live);
       else if (notification.type === "lives") this.#receive(notification);
     });
   }
 
   /** The live state of a session's current run; `undefined` without one, or without an answer in time. */
   async of(session_id: string): Promise<unknown> {
-    const own = findRunning(session_id, this.#inHand);
+    const own = findRunning(session_id, this.#activeRuns);
     if (own !== undefined || !this.#notifications.hasPeers || !this.#notifications.isListening)
       return own?.companion?.live;
     const ask = crypto.randomUUID();

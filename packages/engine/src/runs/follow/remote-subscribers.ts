@@ -15,17 +15,17 @@ class RemoteSubscribers implements LogSubscribers {
   readonly #ofRuns = new Subscriptions();
   readonly #ofSessions = new Subscriptions();
 
-  /** `inHand`: the runs that this server executes, or is going to. */
-  constructor(notifications: PeerNotifications, inHand: ReadonlyMap<string, ActiveRun>) {
+  /** `activeRuns`: the runs that this server executes, or is going to. */
+  constructor(notifications: PeerNotifications, activeRuns: ReadonlyMap<string, ActiveRun>) {
     this.#notifications = notifications;
     notifications.onNotification((notification, from) => {
       if (notification.type === "watch") this.#ofSessions.add(notification.session_id, from);
       // The reader of a temporary session is done.
-      if (notification.type === "read") inHand.get(notification.run_id)?.addReader()();
+      if (notification.type === "read") activeRuns.get(notification.run_id)?.addReader()();
       if (notification.type !== "follow") return;
       this.#ofRuns.add(notification.run_id, from);
       // The answer at once lets the subscriber poll less often.
-      if (inHand.has(notification.run_id)) notifications.send(from, { type: "moved", run_id: notification.run_id });
+      if (activeRuns.has(notification.run_id)) notifications.send(from, { type: "moved", run_id: notification.run_id });
     });
   }
 
@@ -60,14 +60,14 @@ export interface RunPublishers {
   live: LiveStates;
 }
 
-/** Connects runs to their readers here and at other servers. `inHand`: see `RemoteSubscribers`. */
+/** Connects runs to their readers here and at other servers. `activeRuns`: see `RemoteSubscribers`. */
 export function createPublishers(
   { notifications, runs }: Pick<Storage, "notifications" | "runs">,
-  inHand: ReadonlyMap<string, ActiveRun>,
+  activeRuns: ReadonlyMap<string, ActiveRun>,
 ): RunPublishers {
-  const live = new LiveStates(notifications, inHand);
+  const live = new LiveStates(notifications, activeRuns);
   if (!notifications.isShared) return { sessions: new SessionPublisher(), remote: undefined, live };
-  const remote = new RemoteSubscribers(notifications, inHand);
+  const remote = new RemoteSubscribers(notifications, activeRuns);
   const sessions = new SessionPublisher({
     publish: (sessionId, item) => remote.publish(sessionId, item),
     watch: {

@@ -30,8 +30,8 @@ export async function sessionStopState(
   sessionId: string,
   own: readonly ActiveRun[],
 ): Promise<StopState | undefined> {
-  const walking = own.find((active) => active.isExecuting);
-  if (walking !== undefined || !notifications.hasPeers) return (walking ?? own[0])?.stop.state;
+  const executing = own.find((active) => active.isExecuting);
+  if (executing !== undefined || !notifications.hasPeers) return (executing ?? own[0])?.stop.state;
   const open = ((await runs.marks(sessionId)) ?? []).filter(isOpen);
   const current = open.find(({ status }) => status === "running") ?? open.at(-1);
   if (current === undefined) return undefined;
