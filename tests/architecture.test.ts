@@ -92,10 +92,10 @@ const reserved: { what: RegExp; only: RegExp; why: string }[] = [
   },
 ];
 
-/** Lists, where each file is one of many of a kind; other folders hold at most `mostFiles`. */
+/** Lists, where each file is one of many of a kind; other folders hold at most `maxFiles`. */
 const pluginLists =
   /^(src\/(http\/routes|prompts\/templates)|packages\/engine\/src\/storage\/(sqlite|postgres)\/migrations|tests\/fixtures\/graphs|docs\/decisions)$/;
-const mostFiles = 15;
+const maxFiles = 15;
 /** The number of a requirement, or another document of those who wrote the program. */
 const citation =
   /\b(ARCH|API|CFG|CIRC|CLAR|CODE|COMP|CONF|CTX|DECOMP|DOC|ERR|EVENT|EXT|GUARD|LLM|LOOP|MEM|MSG|PERF|PLANNER|PROMPT|PRUNE|QUEUE|RULE|SEARCH|SEC|SESS|STATE|STOP|SVC|TASK|TOKEN|TOOL|TRACE|XML|AGENT)-\d\d\b|\btable 18\.|\bwire contract\b|\b(reliability|design|performance)\.md\b/;
@@ -171,7 +171,7 @@ function shapeProblems(file: SourceFile): string[] {
 function fullFolders(paths: readonly string[]): string[] {
   const folders = Map.groupBy(paths, (path) => path.slice(0, path.lastIndexOf("/")));
   return [...folders.entries()]
-    .filter(([folder, inside]) => inside.length > mostFiles && !pluginLists.test(folder))
+    .filter(([folder, inside]) => inside.length > maxFiles && !pluginLists.test(folder))
     .map(([folder, inside]) => `${folder}: ${inside.length} files; give it rooms of its own`);
 }
 

@@ -7,10 +7,10 @@ import { memo, useEffect, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 
 /** Lines, and characters of a line, beyond which code is shown without colours: a browser lays out a line as a whole. */
-const mostLines = 2_000;
+const maxLines = 2_000;
 const tooLong = /[^\n]{2000}/u;
 /** Characters beyond which only the beginning is shown. */
-const mostCharacters = 100_000;
+const maxCharacters = 100_000;
 
 /** Calls `paint` for each piece of a text that has a colour, from the first to the last. */
 type Painter = (text: string, paint: (from: number, to: number, classes: string) => void) => void;
@@ -54,7 +54,7 @@ export const CodeBlock = memo(function CodeBlock({
   const { t } = useTranslation();
   const [wraps, setWraps] = useState(false);
   const [isWhole, setWhole] = useState(false);
-  const shown = isWhole || text.length <= mostCharacters ? text : text.slice(0, mostCharacters);
+  const shown = isWhole || text.length <= maxCharacters ? text : text.slice(0, maxCharacters);
   const colours = useColours(shown, language, isOpen);
   return (
     <figure className="code-block">
@@ -121,7 +121,7 @@ function useColours(text: string, language: string, isOpen: boolean): ReactNode 
   const load = Object.hasOwn(painters, name) ? painters[name] : undefined;
   const [painter, setPainter] = useState<Painter>();
   const isColoured =
-    load !== undefined && !isOpen && text.split("\n", mostLines + 1).length <= mostLines && !tooLong.test(text);
+    load !== undefined && !isOpen && text.split("\n", maxLines + 1).length <= maxLines && !tooLong.test(text);
   useEffect(() => {
     let isCurrent = true;
     if (isColoured) void load().then((loaded) => isCurrent && setPainter(() => loaded));

@@ -23,7 +23,7 @@ import { focusAtFirst } from "../parts/focus.ts";
 const addModel = loadable(() => import("./models/add-model.tsx"));
 
 /** Threads that stand in a block. */
-const mostShown = 5;
+const maxShown = 5;
 
 /** Where one begins: a field to start with, what waits, what works, what was. */
 export function HomePage() {
@@ -205,7 +205,7 @@ function Block({
     <section className="home-block">
       <h2>{title}</h2>
       <ul>
-        {threads.slice(0, mostShown).map((thread) => (
+        {threads.slice(0, maxShown).map((thread) => (
           <li key={thread.thread_id}>
             <a
               className="home-thread"

@@ -56,7 +56,7 @@ function differenceOf(left: Span | undefined, right: Span | undefined, contents:
 }
 
 /** Places of one run times those of the other up to which the longest common sequence is looked for. */
-const mostCompared = 4_000_000;
+const maxCompared = 4_000_000;
 
 /** The longest common sequence of two lists, with what stands between as steps of one list alone. */
 export function aligned(
@@ -67,7 +67,7 @@ export function aligned(
   while (start < left.length && start < right.length && left[start] === right[start]) start += 1;
   const pairs: [number | undefined, number | undefined][] = Array.from({ length: start }, (_, at) => [at, at]);
   const [rows, columns] = [left.length - start, right.length - start];
-  if (rows * columns > mostCompared) {
+  if (rows * columns > maxCompared) {
     for (let at = start; at < left.length; at += 1) pairs.push([at, undefined]);
     for (let at = start; at < right.length; at += 1) pairs.push([undefined, at]);
     return pairs;

@@ -58,11 +58,11 @@ export function framesOf(id: string): string[] {
 }
 
 /** Nodes from which on a drawing begins with its subgraphs closed. */
-const mostNodes = 60;
+const maxNodes = 60;
 
 /** Whether a graph is too large to be read when all of it is drawn. */
 export function isLarge({ nodes }: GraphDrawing): boolean {
-  return nodes.length > mostNodes && nodes.some(({ id }) => framesOf(id).length > 0);
+  return nodes.length > maxNodes && nodes.some(({ id }) => framesOf(id).length > 0);
 }
 
 /** The drawing in which each subgraph is one node, but for those that are open. */
@@ -117,7 +117,7 @@ export function placed(drawing: GraphDrawing): Box[] {
       const [from, to] = [within(source, parent, parentOf), within(target, parent, parentOf)];
       if (from !== undefined && to !== undefined && from !== to) graph.setEdge(from, to);
     }
-    layout(graph, inside.length > mostNodes ? { customOrder: quickOrder } : {});
+    layout(graph, inside.length > maxNodes ? { customOrder: quickOrder } : {});
     const shift = parent === undefined ? { x: 0, y: 0 } : { x: padding.side, y: padding.top };
     for (const id of inside) {
       const box = boxes.get(id);

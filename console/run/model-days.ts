@@ -31,7 +31,7 @@ export interface ChosenDays {
 }
 
 const dayMs = 86_400_000;
-const mostDays = 400;
+const maxDays = 400;
 
 /** The day of a moment, by UTC as the server counts. */
 export function dayOf(time: number): string {
@@ -47,7 +47,7 @@ export function dayAfter(day: string, count: number): string {
 export function readChosenDays(params: URLSearchParams, now: number): ChosenDays {
   const today = dayOf(now);
   const [from, to] = [params.get("from"), params.get("to")];
-  const isSpan = isDay(from) && isDay(to) && from <= to && dayAfter(to, -mostDays) < from;
+  const isSpan = isDay(from) && isDay(to) && from <= to && dayAfter(to, -maxDays) < from;
   const count = dayCounts.find((one) => String(one) === params.get("days")) ?? 30;
   const model = params.get("model") ?? undefined;
   const measure = measures.find((one) => one === params.get("show")) ?? "tokens";

@@ -22,7 +22,7 @@ export interface ChannelChange {
 /** Lines before and after a change that are shown. */
 const around = 2;
 /** Lines that are compared; of longer values only the ends are searched for what is the same. */
-const mostCompared = 2_000;
+const maxCompared = 2_000;
 
 /** What differs between two states, by channel. Without a state before it all channels are `same`. */
 export function changesOf(before: unknown, after: unknown): ChannelChange[] {
@@ -80,7 +80,7 @@ function middleOf(from: readonly string[], to: readonly string[], offset: number
     old_line: null,
     new_line: offset + at + 1,
   });
-  if (from.length * to.length > mostCompared * mostCompared) {
+  if (from.length * to.length > maxCompared * maxCompared) {
     return [...from.map((_, at) => removed(at)), ...to.map((_, at) => added(at))];
   }
   const width = to.length + 1;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { errorMessage } from "@millrace/engine/errors/errors";
 
 /** Maximum number of agents per call. */
-export const mostAgents = 8;
+export const maxAgents = 8;
 
 /** One piece of work and the agent that does it. */
 export const Assignment = z.object({
@@ -20,7 +20,7 @@ export type DelegationMode = z.infer<typeof DelegationMode>;
 export const CallMode = z.enum([...DelegationMode.options, "background"]);
 export type CallMode = z.infer<typeof CallMode>;
 
-const Assignments = z.array(Assignment).min(1).max(mostAgents);
+const Assignments = z.array(Assignment).min(1).max(maxAgents);
 const Whole = z.object({ mode: CallMode.optional(), subagents: Assignments });
 const Written = z.union([Whole, Assignments.transform((subagents) => ({ mode: undefined, subagents }))]);
 
@@ -32,7 +32,7 @@ export type ReadDelegation =
 /** Maximum characters of YAML: parsing a map is quadratic in its keys. */
 const longestText = 32 * 1024;
 
-const expected = `Expected a list of 1 to ${mostAgents} entries with name and task, as YAML or JSON: [{"name": "reviewer", "task": "…"}].`;
+const expected = `Expected a list of 1 to ${maxAgents} entries with name and task, as YAML or JSON: [{"name": "reviewer", "task": "…"}].`;
 
 /** Reads assignments from YAML or JSON: a list, or an object with `mode` and `subagents`. */
 export function readDelegation(text: string): ReadDelegation {

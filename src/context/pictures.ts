@@ -8,7 +8,7 @@ import { imageSize } from "./tokens/image-size.ts";
 /** Maximum bytes of a picture that a model is shown. */
 const largest = 20 * 1024 * 1024;
 /** Pictures in a request; of more the newest are shown. */
-const mostShown = 10;
+const maxShown = 10;
 
 /** The type of a picture by its bytes, if its name fits; `undefined` for anything else. */
 export function imageTypeOf(bytes: Buffer, name: string): string | undefined {
@@ -41,7 +41,7 @@ export async function withPictures(
   signal: AbortSignal,
 ): Promise<BaseMessage[]> {
   if (!messages.some(hasPictures)) return messages;
-  let left = mostShown;
+  let left = maxShown;
   const result: Promise<BaseMessage>[] = [];
   for (const message of messages.toReversed()) {
     const paths = isHumanMessage(message) ? picturesOf(message) : [];

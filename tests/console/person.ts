@@ -16,7 +16,7 @@ export interface Hand {
 }
 
 /** Tabs after which a control counts as not to be reached. */
-const mostTabs = 120;
+const maxTabs = 120;
 
 /** What the element that has the focus is called. */
 const focusedName = `(() => {
@@ -217,7 +217,7 @@ export class Person {
       typeof name === "string" ? label === name : name.test(label),
   ): Promise<void> {
     const seen: string[] = [];
-    for (let count = 0; count < mostTabs; count += 1) {
+    for (let count = 0; count < maxTabs; count += 1) {
       await this.tab.page.keyboard.press(backwards ? "Shift+Tab" : "Tab");
       const label = await this.#focused();
       if (await isIt(label)) return;

@@ -19,7 +19,7 @@ export function useEndOf(threadId: string, runId: string) {
 }
 
 /** Calls of a run of which is read what they were given and have said. */
-export const mostRead = 40;
+export const maxRead = 40;
 
 /** What the tool calls of a run were given and what its models said: of the first ones, once the run is over. */
 export function useContents(
@@ -27,7 +27,7 @@ export function useContents(
   runId: string,
   { places, isOver }: { places: readonly Place[]; isOver: boolean },
 ) {
-  const calls = places.filter(({ span }) => span.kind === "tool" || span.kind === "model").slice(0, mostRead);
+  const calls = places.filter(({ span }) => span.kind === "tool" || span.kind === "model").slice(0, maxRead);
   return useQuery({
     queryKey: ["contents", threadId, runId, calls.map(({ span }) => span.id)],
     enabled: isOver && calls.length > 0,

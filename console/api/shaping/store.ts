@@ -19,7 +19,7 @@ export type Item = z.infer<typeof Item>;
 export type ItemPlace = Pick<Item, "namespace" | "key">;
 
 /** Namespaces that are read at most: the tree is no place to look through more. */
-const mostNamespaces = 1_000;
+const maxNamespaces = 1_000;
 
 /** All namespaces that hold something. */
 export function useNamespaces() {
@@ -27,7 +27,7 @@ export function useNamespaces() {
     queryKey: ["store", "namespaces"],
     queryFn: async ({ signal }) => {
       const Found = z.object({ namespaces: z.array(z.array(z.string())) });
-      const body = { limit: mostNamespaces };
+      const body = { limit: maxNamespaces };
       return (await request("/store/namespaces", Found, { method: "POST", body, signal })).namespaces;
     },
   });

@@ -40,7 +40,7 @@ export function useHasRested(): boolean {
 }
 
 /** Milliseconds between two looks whether a list is where it should be, how often it has to be, and the most looks. */
-const [pause, timesThere, mostLooks] = [100, 3, 100];
+const [pause, timesThere, maxLooks] = [100, 3, 100];
 
 /** Whether a list shows a row. */
 export function isWithin(range: { startIndex: number; endIndex: number } | null, index: number): boolean {
@@ -62,7 +62,7 @@ export function keepTrying(list: HTMLElement | null, go: () => boolean): () => v
   function look(): void {
     there = go() ? there + 1 : 0;
     looks += 1;
-    if (there === timesThere || looks === mostLooks) leave();
+    if (there === timesThere || looks === maxLooks) leave();
   }
   for (const event of ["wheel", "touchmove", "pointerdown", "keydown"]) {
     list?.addEventListener(event, leave, { passive: true, signal: ending.signal });

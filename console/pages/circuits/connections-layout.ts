@@ -2,7 +2,7 @@ import { Graph, layout, type EdgeLabel, type GraphLabel, type NodeLabel } from "
 import type { Netlist } from "../../api/shaping/circuit-shapes.ts";
 
 /** Parts that are drawn; more cannot be read. */
-export const mostParts = 200;
+export const maxParts = 200;
 
 /** A part or a net at its place; places are middles. */
 export interface Placed {
@@ -45,7 +45,7 @@ function shortened(value: string): string {
 
 /** Places the parts and nets of the circuit itself, not those inside its sub-circuits. */
 export function connectionsOf({ parts: all }: Pick<Netlist, "parts">): Connections {
-  const parts = all.filter(({ subcircuit }) => subcircuit === null).slice(0, mostParts);
+  const parts = all.filter(({ subcircuit }) => subcircuit === null).slice(0, maxParts);
   const nets = [...new Set(parts.flatMap(({ nodes }) => nodes))].filter((net) => net !== ground);
   const graph = new Graph<GraphLabel, NodeLabel, EdgeLabel>({ multigraph: true });
   graph.setGraph({ rankdir: "LR", nodesep: 18, ranksep: 36, marginx: 12, marginy: 12 });

@@ -10,7 +10,7 @@ import { IconButton } from "../../parts/button.tsx";
 import { useDragScroll } from "../../parts/graph/drag-scroll.ts";
 import { Empty } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
-import { connectionsOf, mostParts, type Pin, type Placed } from "./connections-layout.ts";
+import { connectionsOf, maxParts, type Pin, type Placed } from "./connections-layout.ts";
 
 /** By how much a button makes the drawing larger, and how small and how large it gets. */
 const [step, least, most] = [1.5, 0.3, 4];
@@ -44,7 +44,7 @@ export function Connections({
   return (
     <>
       <p className="hint">{t("circuits.drawing")}</p>
-      {parts.length > mostParts && <p className="hint">{t("circuits.tooMany", { count: mostParts })}</p>}
+      {parts.length > maxParts && <p className="hint">{t("circuits.tooMany", { count: maxParts })}</p>}
       <div className="filters" role="group" aria-label={t("circuits.size")}>
         <IconButton label={t("circuits.larger")} disabled={size >= most} onClick={() => zoom(step)}>
           <Plus size={16} />

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import { mostRead, useContents } from "../../api/runs/compared.ts";
+import { maxRead, useContents } from "../../api/runs/compared.ts";
 import { Button } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { pairsOf, placesOf, type Contents, type Pair, type Place } from "../../run/compare.ts";
@@ -73,7 +73,7 @@ export function ComparedPlaces({ left, right }: { left: Side; right: Side }) {
           {t("compare.further", { count: pairs.length - shown })}
         </Button>
       )}
-      {pairs.length > mostRead && <p className="hint">{t("compare.read", { count: mostRead })}</p>}
+      {pairs.length > maxRead && <p className="hint">{t("compare.read", { count: maxRead })}</p>}
     </section>
   );
 }

@@ -21,7 +21,7 @@ import { ChangeRow } from "./change-row.tsx";
 import { FileEditor } from "./file-editor.tsx";
 
 /** Characters of a text that an editor takes: each line of it is drawn. */
-const mostLetters = 500_000;
+const maxLetters = 500_000;
 
 /** A file as it is now, to be read and changed, and what was done to it in all chats. */
 export function OneFile({ path }: { path: string }) {
@@ -33,7 +33,7 @@ export function OneFile({ path }: { path: string }) {
   const isGone = read.error instanceof ApiError && read.error.status === 404;
   const now = isGone ? undefined : read.data;
   const letters = now?.content.kind === "text" ? now.content.text.length : undefined;
-  const mayEdit = letters !== undefined && letters <= mostLetters;
+  const mayEdit = letters !== undefined && letters <= maxLetters;
   const isEdited = draft !== undefined || (isChosen && mayEdit);
   return (
     <div className="shaping-view">

@@ -28,7 +28,7 @@ import { preciseDuration } from "../../text/time.ts";
 import { work } from "../../text/inspector/work.ts";
 
 /** Steps that are shown on this page; the inspector shows all of them. */
-const mostSteps = 100;
+const maxSteps = 100;
 
 /** What the newest run of a thread does: its steps, what it asks, and the state it leaves. */
 export function RunPanel({
@@ -115,7 +115,7 @@ export function RunPanel({
       {trace.error !== undefined && <Failed error={trace.error} />}
       <h2>{t("graph.steps")}</h2>
       <ol className="steps">
-        {rows.slice(0, mostSteps).map((row) => (
+        {rows.slice(0, maxSteps).map((row) => (
           <Step key={row.span.id} row={row} threadId={threadId} runId={run.run_id} />
         ))}
       </ol>

@@ -61,8 +61,8 @@ export function cutText(text: string, longest: number): string {
   return `${begin}\n[… ${text.length - begin.length - end.length} characters left out …]\n${end}`;
 }
 
-/** Cuts code blocks to `mostLines` lines, with a note. */
-export function cutCodeBlocks(text: string, mostLines: number): string {
+/** Cuts code blocks to `maxLines` lines, with a note. */
+export function cutCodeBlocks(text: string, maxLines: number): string {
   if (!text.includes("```")) return text;
   const lines: string[] = [];
   let inside = 0;
@@ -76,7 +76,7 @@ export function cutCodeBlocks(text: string, mostLines: number): string {
       lines.push(line);
     } else if (inside === 0) {
       lines.push(line);
-    } else if (inside > mostLines) {
+    } else if (inside > maxLines) {
       left += 1;
     } else {
       inside += 1;

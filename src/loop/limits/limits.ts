@@ -1,4 +1,4 @@
-import { mostAgents } from "../../agents/delegation.ts";
+import { maxAgents } from "../../agents/delegation.ts";
 import type { ModelPrice, ReadProfile } from "@millrace/models/registry/model-profile";
 import type { LoopLimits, RunContext, ToolPolicy } from "../../state.ts";
 import type { EndReason, LoopState } from "../state.ts";
@@ -104,5 +104,5 @@ export function costOf(tokens: { input: number; output: number }, price: ModelPr
  * sequence, and the steps around them.
  */
 export function recursionLimit(limits: LoopLimits): number {
-  return limits.max_iterations * (4 + 2 * mostAgents + 1) + 10;
+  return limits.max_iterations * (4 + 2 * maxAgents + 1) + 10;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Assignment, CallMode, mostAgents, readDelegation } from "../../agents/delegation.ts";
+import { Assignment, CallMode, maxAgents, readDelegation } from "../../agents/delegation.ts";
 import { failure, success, type ToolResult } from "../runtime/result.ts";
 import { defineTool, type ToolContext } from "../runtime/tool.ts";
 
@@ -21,8 +21,8 @@ export const runNamedSubagents = defineTool({
   schema: z.object({
     mode: CallMode.optional().describe("parallel (default), serial or background"),
     subagents: z
-      .union([z.array(Assignment).min(1).max(mostAgents), Text])
-      .describe(`1 to ${mostAgents} agents, each with its task; or the same as text in YAML`),
+      .union([z.array(Assignment).min(1).max(maxAgents), Text])
+      .describe(`1 to ${maxAgents} agents, each with its task; or the same as text in YAML`),
     timeout_seconds: z
       .number()
       .positive()

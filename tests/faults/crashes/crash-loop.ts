@@ -14,7 +14,7 @@ const budget = 3;
 const beside = 4;
 const fatal = "please end the process";
 /** More starts than a working budget can need. */
-const mostStarts = 12;
+const maxStarts = 12;
 
 /** A run whose tool ends the process each time is set aside, and the others are served (reliability R5). */
 export const crashLoop: Scenario = {
@@ -83,14 +83,14 @@ async function serveExiting({ folder, server }: World): Promise<void> {
 
 /** What a supervisor does: starts the server again as often as it ends; the number of its ends. */
 async function restartUntilServed({ server }: World): Promise<number> {
-  for (let ends = 0; ends < mostStarts; ends += 1) {
+  for (let ends = 0; ends < maxStarts; ends += 1) {
     if (await staysUp(server.url)) return ends;
     await server.start().catch((error: unknown) => {
       // It took the run up, and went down with it, before it could answer.
       if (!String(error).includes("ended with SIGKILL")) throw error;
     });
   }
-  return mostStarts;
+  return maxStarts;
 }
 
 /** Whether a server answers for two seconds. */

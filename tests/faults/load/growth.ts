@@ -7,7 +7,7 @@ const turnSize = { question: 600, answer: 1960 };
 const measuredTurns = 300;
 const megabyte = 1024 * 1024;
 /** The most that may be stored after `measuredTurns` turns, MB; LangGraph's own SQLite saver needs 397. */
-const mostStored = 10;
+const maxStored = 10;
 
 /** A conversation that grows: what it takes on the disk, and how fast it opens after a start (reliability D5). */
 export const growth: Scenario = {
@@ -43,7 +43,7 @@ export const growth: Scenario = {
       return [
         noneOf("openings that did not show every message", problems, openings),
         // What is stored is the same on every machine.
-        { ...atMost(`database after ${measuredTurns} turns of 2.5 KB`, stored, mostStored, "MB"), depends: false },
+        { ...atMost(`database after ${measuredTurns} turns of 2.5 KB`, stored, maxStored, "MB"), depends: false },
         atMost(`a thread of ${turns} turns opens cold, median of ${openings}`, quantile(took, 0.5), 200, "ms"),
       ];
     } finally {

@@ -5,7 +5,7 @@ import { ask, newThread, textOf, WireMessage, type World } from "../harness/worl
 /** Failures that open a breaker (SVC-03). */
 const failuresToOpen = 5;
 /** Milliseconds that a run may lose because its first provider is down. */
-const mostLost = 50;
+const maxLost = 50;
 const Status = z.looseObject({
   models: z.array(
     z.looseObject({
@@ -43,7 +43,7 @@ export async function firstProviderDown(world: World, runs: number): Promise<Fig
       holds: opened,
     },
     noneOf("runs that the fallback did not answer", unanswered, failuresToOpen + runs),
-    atMost(`what the next runs lost at p50, of ${usual.toFixed(0)} ms`, lost, mostLost, "ms"),
+    atMost(`what the next runs lost at p50, of ${usual.toFixed(0)} ms`, lost, maxLost, "ms"),
   ];
 }
 

@@ -6,7 +6,7 @@ import type { Random } from "../harness/scenario.ts";
 const played: readonly Fault[] = faults.filter(({ address }) => address === undefined);
 /** Of ten answers so many are wrong. */
 const wrongOfTen = 6;
-const mostAnswers = 5;
+const maxAnswers = 5;
 /** Turns of a sequence, before the last one, in which nothing goes wrong. */
 const turns = 2;
 
@@ -70,7 +70,7 @@ function dealer(random: Random): () => Fault {
 }
 
 function answersOf(model: string, fault: () => Fault, random: Random): PlannedAnswer[] {
-  return Array.from({ length: 1 + random.below(mostAnswers) }, (_, at) =>
+  return Array.from({ length: 1 + random.below(maxAnswers) }, (_, at) =>
     random.below(10) < wrongOfTen ? fault() : goodAnswer(`whole-${model}-${at}.txt`, random),
   );
 }

@@ -21,9 +21,9 @@ const files = {
   ".git/config": "[core]",
 };
 const critical = [".env", ".git/config"] as const;
-const { max_iterations: mostIterations } = LoopLimits.parse({});
+const { max_iterations: maxIterations } = LoopLimits.parse({});
 /** Model calls that one turn can make at most: ten steps, planned twice and summed up, of all rounds in four pieces. */
-const mostCalls = 16 * mostIterations * 4;
+const maxCalls = 16 * maxIterations * 4;
 
 /** A folder beside the workspaces, with a file that must stay as it is and unread. */
 export interface Outside {
@@ -88,7 +88,7 @@ export async function playHostile(hostile: HostileCase, outside: Outside): Promi
 }
 
 /** A person who is asked more often than this has gone. */
-const mostQuestions = 3000;
+const maxQuestions = 3000;
 const Question = z.looseObject({ kind: z.string(), tool_call_id: z.string().optional() });
 
 async function play(
@@ -107,7 +107,7 @@ async function play(
       if (kind === "confirmation" && isYes) agreed.add(tool_call_id);
       return [id, wireAnswer(answer)];
     });
-    if (questions > mostQuestions) throw new Error(`more than ${mostQuestions} questions`);
+    if (questions > maxQuestions) throw new Error(`more than ${maxQuestions} questions`);
     state = await flow.answer(Object.fromEntries(given));
   }
   return { state, agreed, questions };
@@ -147,9 +147,9 @@ function endProblems(flow: TestWorkflow, { messages }: GraphState): string[] {
     if (end_reason === "error" && !wasAsked) {
       problems.push("a loop ended with an error, and the model could always be asked");
     }
-    if (iterations > mostIterations) problems.push(`a loop of ${iterations} iterations`);
+    if (iterations > maxIterations) problems.push(`a loop of ${iterations} iterations`);
   }
-  if (flow.model.requestCount > mostCalls) problems.push(`${flow.model.requestCount} model calls`);
+  if (flow.model.requestCount > maxCalls) problems.push(`${flow.model.requestCount} model calls`);
   return problems;
 }
 

@@ -28,11 +28,11 @@ function countStatements(): () => string[] {
 }
 
 // These limits only ever go down; they were 15, 14 and more than twice as many, then 7, 7 and 60.
-const mostOfNew = 5;
-const mostOfKnown = 5;
-const mostOfAgent = 50;
+const maxOfNew = 5;
+const maxOfKnown = 5;
+const maxOfAgent = 50;
 // A state is read in one statement, and written in two.
-const mostOfCopy = { state: 3, rest: 10 };
+const maxOfCopy = { state: 3, rest: 10 };
 
 describe.skipIf(server === undefined)("the statements of a run, each of which is a round trip to PostgreSQL", () => {
   let taken: () => string[];
@@ -70,13 +70,13 @@ describe.skipIf(server === undefined)("the statements of a run, each of which is
     const { thread_id: known } = await threads.create();
     // Row keys are reserved in blocks; the first run reserves one.
     expect(await add(known)).toMatchObject({ value: 2 });
-    const ofNew = await fewest(mostOfNew, async () => {
+    const ofNew = await fewest(maxOfNew, async () => {
       const { thread_id } = await threads.create();
       return () => add(thread_id);
     });
-    expect(ofNew.length, ofNew.join("\n")).toBeLessThanOrEqual(mostOfNew);
-    const ofKnown = await fewest(mostOfKnown, async () => () => add(known));
-    expect(ofKnown.length, ofKnown.join("\n")).toBeLessThanOrEqual(mostOfKnown);
+    expect(ofNew.length, ofNew.join("\n")).toBeLessThanOrEqual(maxOfNew);
+    const ofKnown = await fewest(maxOfKnown, async () => () => add(known));
+    expect(ofKnown.length, ofKnown.join("\n")).toBeLessThanOrEqual(maxOfKnown);
   });
 
   it("are few for an agent that calls five tools", async () => {
@@ -96,14 +96,14 @@ describe.skipIf(server === undefined)("the statements of a run, each of which is
     writeFileSync(join(served.config.workspace, "notes.md"), "The answer is 42.\n");
     const { threads, runs } = served.client;
     const input = { messages: [{ role: "user", content: "What do my notes say?" }] };
-    const ofAgent = await fewest(mostOfAgent, async () => {
+    const ofAgent = await fewest(maxOfAgent, async () => {
       const { thread_id } = await threads.create();
       return async () => {
         const values = await runs.wait(thread_id, "agent", { input, context: { mode: "free_work" } });
         expect(JSON.stringify(values)).toContain("It is 42.");
       };
     });
-    expect(ofAgent.length, ofAgent.join("\n")).toBeLessThanOrEqual(mostOfAgent);
+    expect(ofAgent.length, ofAgent.join("\n")).toBeLessThanOrEqual(maxOfAgent);
   });
 
   it("of a copy are three for each state, also beside other servers", async () => {
@@ -118,7 +118,7 @@ describe.skipIf(server === undefined)("the statements of a run, each of which is
     for (let run = 0; run < 6; run += 1) await runs.wait(thread_id, "counter", { input: { value: 1 } });
     const states = await threads.getHistory(thread_id, { limit: 100 });
     // The rest reads the thread, and makes the session of the copy.
-    const most = mostOfCopy.state * states.length + mostOfCopy.rest;
+    const most = maxOfCopy.state * states.length + maxOfCopy.rest;
     const statements = await fewest(most, async () => () => threads.copy(thread_id));
     expect(statements.length, statements.join("\n")).toBeLessThanOrEqual(most);
   });

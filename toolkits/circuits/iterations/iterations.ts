@@ -8,7 +8,7 @@ import { besideCircuit } from "../tools/deck-file.ts";
 import { KeptNetlist } from "./kept-netlist.ts";
 
 /** The newest simulations of a circuit among which one is looked for by its id. */
-const mostLookedAt = 1_000;
+const maxLookedAt = 1_000;
 
 const metrics = z.record(z.string(), z.number()).default({});
 const notes = z.array(z.string()).default([]);
@@ -89,7 +89,7 @@ export async function iterationsOf(
 /** One simulation. Throws `not_found`. */
 export async function findIteration(circuit: string, id: string, parts: IterationParts): Promise<Iteration> {
   const path = besideCircuit(circuit, "_sim.json");
-  const { rows } = await parts.overview.operations({ path, limit: mostLookedAt });
+  const { rows } = await parts.overview.operations({ path, limit: maxLookedAt });
   const row = rows.find((one) => one.operation_id === id && isSimulation(one));
   if (row !== undefined) return await iterationOf(circuit, row, parts);
   throw new AppError("not_found", `"${circuit}" has no simulation ${id}.`, {

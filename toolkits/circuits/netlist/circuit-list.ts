@@ -18,7 +18,7 @@ export interface CircuitEntry {
 
 const netlists = /\.(?:cir|ckt|sp|spice)$/iu;
 /** Circuits listed, entries of the workspace that are looked at, and bytes that hold the title. */
-const [mostCircuits, mostEntries, titleBytes] = [500, 50_000, 400];
+const [maxCircuits, maxEntries, titleBytes] = [500, 50_000, 400];
 
 /** The netlists of the workspace, level by level, as far as they are wanted; `more`: there are others that were not looked at. */
 export async function listCircuits(
@@ -31,7 +31,7 @@ export async function listCircuits(
   const start: Place = { kind: "folder", path: ".", real: workspace, existing: workspace, missing: [] };
   for await (const { path, real, kind } of walk(context, start)) {
     seen += 1;
-    if (seen > mostEntries || circuits.length >= mostCircuits) return { circuits, more: true };
+    if (seen > maxEntries || circuits.length >= maxCircuits) return { circuits, more: true };
     if (kind !== "file" || !netlists.test(path) || !isWanted(path)) continue;
     const entry = await entryOf(context, path, real);
     if (entry !== undefined) circuits.push(entry);

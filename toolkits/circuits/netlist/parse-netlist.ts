@@ -43,7 +43,7 @@ type Part = z.infer<typeof Part>;
 type Problem = z.infer<typeof Problem>;
 
 /** Problems told of one netlist. */
-const mostProblems = 200;
+const maxProblems = 200;
 
 /** Reads the parts, nets and directives of a circuit's own file, and what is wrong with its lines. */
 export function parseNetlist(text: string, language: Language): ParsedNetlist {
@@ -68,7 +68,7 @@ export function parseNetlist(text: string, language: Language): ParsedNetlist {
     nets: netsOf(parts),
     directives,
     problems: problems
-      .slice(0, mostProblems)
+      .slice(0, maxProblems)
       .map((problem) => ({ ...problem, message: problemText(problem.message, language) })),
   };
 }

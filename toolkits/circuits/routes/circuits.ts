@@ -117,11 +117,11 @@ function netlistRoutes(routes: HttpApp): void {
 }
 
 /** Operations of a thread that are looked at, the newest. */
-const mostOperations = 1_000;
+const maxOperations = 1_000;
 
 /** Whether a tool has worked on a circuit, or on its result, in a thread of the caller. */
 async function touchedIn(session_id: string, { overview }: RouteServices): Promise<(circuit: string) => boolean> {
-  const { rows } = await overview.operations({ session_id, limit: mostOperations });
+  const { rows } = await overview.operations({ session_id, limit: maxOperations });
   const paths = new Set(
     rows.flatMap(({ change }) => (change.kind === "move" ? [change.from, change.to] : [change.path])),
   );

@@ -14,7 +14,7 @@ import type { AssessedGoal } from "../tools/circuit-goals.ts";
 import { CircuitPath, circuitServices, refused } from "./circuit-services.ts";
 
 /** Points of a curve at most. */
-const mostPoints = 5_000;
+const maxPoints = 5_000;
 
 /** A goal as the API returns it. */
 export const GoalShape = z
@@ -94,7 +94,7 @@ export function iterationRoutes(): HttpApp {
       errors: { ...refused, 404: "No such simulation of this circuit" },
     }),
     path(OnePath),
-    query(z.object({ points: z.coerce.number().int().min(2).max(mostPoints).default(storedPoints) })),
+    query(z.object({ points: z.coerce.number().int().min(2).max(maxPoints).default(storedPoints) })),
     async (context) => {
       const { name, iteration_id } = context.req.valid("param");
       const [services, circuit] = await circuitOf(context, name);

@@ -32,7 +32,7 @@ export interface FileWatchOptions {
 export class FileWatch {
   readonly #root: string;
   readonly #options: FileWatchOptions;
-  readonly #mostFiles: number;
+  readonly #maxFiles: number;
   readonly #known = new Map<string, FileState>();
   readonly #folders: FolderWatches;
   readonly #feed = new Feed<FileNews>();
@@ -50,7 +50,7 @@ export class FileWatch {
     const { limits = defaultLimits, clock = systemClock } = options;
     this.#root = root;
     this.#options = options;
-    this.#mostFiles = limits.files;
+    this.#maxFiles = limits.files;
     this.#debounce = createDebounce((paths) => {
       this.#work = this.#work.then(() => this.#settle(paths));
     }, clock);
@@ -190,8 +190,8 @@ export class FileWatch {
 
   #remember(path: string, state: FileState | undefined): void {
     if (state === undefined) this.#known.delete(path);
-    else if (this.#known.size < this.#mostFiles || this.#known.has(path)) this.#known.set(path, state);
-    else this.#leaveOut(`There are more than ${this.#mostFiles} files to watch.`);
+    else if (this.#known.size < this.#maxFiles || this.#known.has(path)) this.#known.set(path, state);
+    else this.#leaveOut(`There are more than ${this.#maxFiles} files to watch.`);
   }
 
   #leaveOut(reason: string): void {

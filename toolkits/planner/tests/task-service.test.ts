@@ -130,10 +130,10 @@ describe("tasks that another service keeps", () => {
   it("are created one by one, though the model asks for several at once", async () => {
     const titles = ["one", "two", "three"];
     let open = 0;
-    let mostOpen = 0;
+    let maxOpen = 0;
     const { url, received } = await aService((response) => {
       open += 1;
-      mostOpen = Math.max(mostOpen, open);
+      maxOpen = Math.max(maxOpen, open);
       // Long enough for the other calls to arrive, if they did not wait for this one.
       setTimeout(() => {
         open -= 1;
@@ -161,7 +161,7 @@ describe("tasks that another service keeps", () => {
     const asked = { messages: [{ role: "user", text: "Create 3 tasks: one, two and three" }] };
     expect((await server.send("POST", "/api/ai/chat", asked)).status).toBe(200);
     expect(received.map(({ body }) => body)).toMatchObject(titles.map((title) => ({ title })));
-    expect(mostOpen).toBe(1);
+    expect(maxOpen).toBe(1);
   });
 
   it.each(["..", ".", " .. ", "a/../b", "..\\..", "\ud800"])(

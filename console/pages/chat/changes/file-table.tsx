@@ -7,8 +7,8 @@ import { rowsOf, separatorOf } from "../../../run/separated.ts";
 /** Rows that are drawn at first, and with each request for more. */
 const pageSize = 200;
 /** Columns, and characters of a field, that are drawn. */
-const mostColumns = 50;
-const mostLetters = 300;
+const maxColumns = 50;
+const maxLetters = 300;
 
 /** A file of separated values as a table; its first row names the columns. */
 export function FileTable({ path, text }: { path: string; text: string }) {
@@ -16,7 +16,7 @@ export function FileTable({ path, text }: { path: string; text: string }) {
   const [most, setMost] = useState(pageSize);
   const { rows, isWhole } = useMemo(() => rowsOf(text, separatorOf(path) ?? ",", most + 1), [text, path, most]);
   const [names = [], ...values] = rows;
-  const width = Math.min(mostColumns, Math.max(0, ...rows.map(({ length }) => length)));
+  const width = Math.min(maxColumns, Math.max(0, ...rows.map(({ length }) => length)));
   const columns = Array.from({ length: width }, (_, column) => column);
   return (
     <>
@@ -54,5 +54,5 @@ export function FileTable({ path, text }: { path: string; text: string }) {
 }
 
 function shown(field = ""): string {
-  return visible(field.length > mostLetters ? `${field.slice(0, mostLetters)}…` : field);
+  return visible(field.length > maxLetters ? `${field.slice(0, maxLetters)}…` : field);
 }

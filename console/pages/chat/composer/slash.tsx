@@ -4,7 +4,7 @@ import { useAllCommands, type Command } from "../../../app/commands.ts";
 import { isComposing } from "../../../app/keys.ts";
 
 /** Commands that are shown at once. */
-const mostShown = 8;
+const maxShown = 8;
 /** A slash and words alone; a path has a second slash. */
 const asked = /^\/(?<words>[^\n/]*)$/u;
 
@@ -87,5 +87,5 @@ function fitting(commands: readonly Command[], words: string): readonly Command[
   const fits = ({ id, label }: Command) => id.startsWith(words) || label.toLowerCase().includes(words);
   const here = commands.filter(({ group }) => group === "here");
   const elsewhere = commands.filter(({ group }) => group !== "here");
-  return [...here, ...elsewhere].filter(fits).slice(0, mostShown);
+  return [...here, ...elsewhere].filter(fits).slice(0, maxShown);
 }

@@ -47,14 +47,14 @@ export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {
 };
 
 /** Issues reported of a request; it may have thousands. */
-export const mostIssues = 100;
+export const maxIssues = 100;
 
 /**
  * Answers a failed validation as LangGraph's server does, without repeating the input. Clients that ask for JSON also
  * get advice and the parameters to correct.
  */
 export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
-  const reported = error.issues.slice(0, mostIssues);
+  const reported = error.issues.slice(0, maxIssues);
   const issues = reported.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
   const body = { success: false, error: { issues, name: "ZodError" } };
   if (!wantsJson(context)) return context.json(body, 400);

@@ -72,7 +72,7 @@ export const NamespaceQuery = z.object({
 export const maximumDepth = 64;
 
 /** Keys allowed in one object: inspecting a key costs a hundred times what sending it costs. */
-export const mostKeys = 100_000;
+export const maxKeys = 100_000;
 
 /**
  * Reads a JSON body whatever its declared type (Studio sends `text/plain`). Empty is `{}`. Throws 413 above the
@@ -90,7 +90,7 @@ export async function readJson(context: HttpContext): Promise<unknown> {
     throw new HTTPException(400, { message: `JSON in request body is nested deeper than ${maximumDepth} levels` });
   }
   if (excess === "keys") {
-    throw new HTTPException(400, { message: `An object in the request body has more than ${mostKeys} keys` });
+    throw new HTTPException(400, { message: `An object in the request body has more than ${maxKeys} keys` });
   }
   try {
     return parseJson(text);
@@ -136,7 +136,7 @@ function tooLarge(limit: number): HTTPException {
 }
 
 /**
- * The limit a JSON text exceeds: nesting deeper than `deepest`, or an object of more than `mostKeys` keys. It scans the
+ * The limit a JSON text exceeds: nesting deeper than `deepest`, or an object of more than `maxKeys` keys. It scans the
  * text, so depth costs no stack.
  */
 export function excessOf(text: string, deepest = maximumDepth): "depth" | "keys" | undefined {
@@ -156,7 +156,7 @@ export function excessOf(text: string, deepest = maximumDepth): "depth" | "keys"
     else if (code === 58 /* : */) {
       const count = (keys[depth] ?? 0) + 1;
       keys[depth] = count;
-      if (count > mostKeys) return "keys";
+      if (count > maxKeys) return "keys";
     }
   }
   return undefined;

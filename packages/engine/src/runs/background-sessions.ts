@@ -7,7 +7,7 @@ import type { Storage } from "../storage/storage.ts";
 /** The namespace of their sessions' ids. */
 const sessionNamespace = "5d0f4f0e-5c0f-4b5e-9a55-0f6d3a1f7c21";
 /** Agents of one session that are looked at. */
-const mostListed = 1000;
+const maxListed = 1000;
 
 /** What the session of an agent in the background says of its origin. */
 export const BackgroundOrigin = z.object({
@@ -30,7 +30,7 @@ export async function sessionsOfAgents(
     metadata: { [parentSessionKey]: parent.session_id },
     sort_by: "created_at",
     sort_order: "asc",
-    limit: mostListed,
+    limit: maxListed,
     offset: 0,
   });
   return found.sessions.filter(({ session_id, owner, metadata }) => {

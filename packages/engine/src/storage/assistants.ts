@@ -15,7 +15,7 @@ export function nextVersion(assistant: Assistant, patch: AssistantPatch, newest:
 }
 
 /** Ids without a row that are remembered at most, and the length of a UUID: any text can be asked for. */
-const mostMissing = 1000;
+const maxMissing = 1000;
 const longestMissing = 36;
 
 /**
@@ -44,7 +44,7 @@ export class MissingAssistants {
     const changes = this.#changes;
     const found = await find();
     if (found === undefined && changes === this.#changes && assistantId.length <= longestMissing) {
-      if (this.#ids.size >= mostMissing) this.#ids.clear();
+      if (this.#ids.size >= maxMissing) this.#ids.clear();
       this.#ids.add(assistantId);
     }
     return found;

@@ -5,7 +5,7 @@ import { noteStreamFailure } from "./stream-failure.ts";
 import type { Timeouts } from "../provider.ts";
 
 /** Above any real answer: text, reasoning and arguments together. */
-export const mostCharacters = 2_000_000;
+export const maxCharacters = 2_000_000;
 
 const partlyStreamed = new WeakSet<object>();
 
@@ -50,7 +50,7 @@ export async function* watchStream(
       isFinished ||= hasClosingMark(next.value);
       if (added > 0) clock?.pause(isAnswer(next.value));
       yield next.value;
-      if (length > mostCharacters) throw tooLong();
+      if (length > maxCharacters) throw tooLong();
       if (added > 0) clock?.startIdleTimer();
     }
     signal.throwIfAborted();
@@ -142,7 +142,7 @@ function timeout(what: string, setting: string, isThinking: boolean): AppError {
 
 /** The error for an overlong answer. */
 export function tooLong(): AppError {
-  return new AppError("too_large", `The model's answer is longer than ${mostCharacters} characters, and was cut off.`, {
+  return new AppError("too_large", `The model's answer is longer than ${maxCharacters} characters, and was cut off.`, {
     suggestion: "Ask for less at once, or choose another model.",
   });
 }

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 import { AppError } from "@millrace/engine/errors/errors";
-import { mostCharacters, tooLong } from "./watch-stream.ts";
+import { maxCharacters, tooLong } from "./watch-stream.ts";
 import { onAbort, unlessAborted } from "@millrace/engine/concurrency/abort";
 
 /**
@@ -19,7 +19,7 @@ export async function withTotalTimeout(
   try {
     stop.signal.throwIfAborted();
     const result = await unlessAborted(ask(stop.signal), stop.signal);
-    if (result.generations.some(({ message }) => lengthOf(message) > mostCharacters)) throw tooLong();
+    if (result.generations.some(({ message }) => lengthOf(message) > maxCharacters)) throw tooLong();
     return result;
   } finally {
     clearTimeout(timer);

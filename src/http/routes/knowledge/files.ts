@@ -25,7 +25,7 @@ import {
 /** Says that a tool would ask before it changes the file, so that a client can ask, too. */
 const criticalHeader = "millrace-critical-file";
 /** Maximum entries of a folder in an answer. */
-const mostEntries = 1_000;
+const maxEntries = 1_000;
 
 const EntryShape = z.object({
   name: z.string(),
@@ -49,7 +49,7 @@ export function fileRoutes(): HttpApp {
     "/files",
     describe({
       tag: "Operations",
-      summary: `What is in a folder of the workspace, at most ${mostEntries} entries`,
+      summary: `What is in a folder of the workspace, at most ${maxEntries} entries`,
       answer: FolderShape,
       errors: {
         400: "No path in the workspace, or a file",
@@ -93,7 +93,7 @@ async function folderAt(workspace: string, path: string): Promise<z.infer<typeof
       (one, other) => Number(other.isDirectory()) - Number(one.isDirectory()) || one.name.localeCompare(other.name),
     );
     const entries = await Promise.all(
-      sorted.slice(0, mostEntries).map(async ({ name }) => {
+      sorted.slice(0, maxEntries).map(async ({ name }) => {
         // It may have gone since the folder was read.
         const stats = await lstat(at(name)).catch(() => undefined);
         if (stats === undefined) return [];
@@ -102,7 +102,7 @@ async function folderAt(workspace: string, path: string): Promise<z.infer<typeof
         return [{ name, path: `${prefix}${name}`, kind, size, modified_at: stats.mtime.toISOString() }];
       }),
     );
-    return { path: place?.path ?? "", entries: entries.flat(), more: Math.max(0, sorted.length - mostEntries) };
+    return { path: place?.path ?? "", entries: entries.flat(), more: Math.max(0, sorted.length - maxEntries) };
   });
 }
 

@@ -91,7 +91,7 @@ const CallOfThreadShape = CallShape.omit({ result: true })
   .extend({ thread_id: z.string(), message: z.string().nullable().describe("The beginning of what came of it") })
   .meta({ ref: "ToolCallOfAnyThread" });
 /** Threads that are looked through for the calls of a tool. */
-const mostThreads = 20;
+const maxThreads = 20;
 /** Characters of a message among others. */
 const longestMessage = 300;
 const tag = "Tools";
@@ -120,7 +120,7 @@ function callsRoute(routes: HttpApp): void {
     "/tools/:name/calls",
     describe({
       tag,
-      summary: `The last calls of a tool, newest first, in the ${mostThreads} threads that changed last`,
+      summary: `The last calls of a tool, newest first, in the ${maxThreads} threads that changed last`,
       answer: z.array(CallOfThreadShape),
     }),
     path(z.object({ name: RunPath.shape.name })),
@@ -128,7 +128,7 @@ function callsRoute(routes: HttpApp): void {
     async (context) => {
       const { storage, runs } = productServicesOf(context);
       const { name } = context.req.valid("param");
-      const newest = { limit: mostThreads, offset: 0, sort_by: "updated_at", sort_order: "desc" } as const;
+      const newest = { limit: maxThreads, offset: 0, sort_by: "updated_at", sort_order: "desc" } as const;
       const { sessions } = await storage.sessions.search(newest);
       const found: z.infer<typeof CallOfThreadShape>[] = [];
       for (const { session_id: thread_id } of sessions) {

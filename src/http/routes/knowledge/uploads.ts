@@ -16,7 +16,7 @@ const folder = "uploads";
 /** Maximum bytes of an uploaded file. */
 const largest = 20 * 1024 * 1024;
 /** Files of one name. */
-const mostNamesakes = 1_000;
+const maxNamesakes = 1_000;
 
 const UploadShape = z
   .object({
@@ -82,7 +82,7 @@ function safeName(name: string): string {
 async function writeUnder(name: string, bytes: Uint8Array, files: Parameters<typeof writeNewFile>[0]): Promise<string> {
   const end = extname(name);
   const stem = name.slice(0, name.length - end.length);
-  for (let number = 1; number <= mostNamesakes; number += 1) {
+  for (let number = 1; number <= maxNamesakes; number += 1) {
     const path = `${folder}/${number === 1 ? name : `${stem}-${number}${end}`}`;
     const place = await locate(files.workspace, path, "keep");
     if (place.kind !== "missing") continue;
@@ -94,8 +94,8 @@ async function writeUnder(name: string, bytes: Uint8Array, files: Parameters<typ
       if (!isAppError(error) || error.code !== "conflict") throw error;
     }
   }
-  throw new AppError("conflict", `There are ${mostNamesakes} files named ${name}.`, {
+  throw new AppError("conflict", `There are ${maxNamesakes} files named ${name}.`, {
     suggestion: "Rename it.",
-    message_zh: `名为“${name}”的文件已有 ${mostNamesakes} 个。请换一个名称。`,
+    message_zh: `名为“${name}”的文件已有 ${maxNamesakes} 个。请换一个名称。`,
   });
 }

@@ -10,7 +10,7 @@ import { startTestServer, type TestServer } from "../../../support/test-server.t
 
 const limit = 1024 * 1024;
 /** The megabytes that a refused request may cost (S6 in reliability.md). */
-const mostMemory = 20;
+const maxMemory = 20;
 
 let server: TestServer;
 let address: URL;
@@ -174,6 +174,6 @@ describe("a request of an extreme size or shape", () => {
     const before = await highWater();
     const response = await send();
     expect([response.status, (await response.text()).length < 300]).toEqual([status, true]);
-    expect(((await highWater()) - before) / limit).toBeLessThan(mostMemory);
+    expect(((await highWater()) - before) / limit).toBeLessThan(maxMemory);
   });
 });

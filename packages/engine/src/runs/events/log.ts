@@ -261,7 +261,7 @@ let newest = 0;
 /** Whether an event was given that time; else it only separates former events from later ones. */
 let isTimeUsed = true;
 /** A stored time that is further ahead, in milliseconds, is the mistake of a wrong clock and not one of ours. */
-const mostAhead = 24 * 60 * 60 * 1000;
+const maxClockAhead = 24 * 60 * 60 * 1000;
 
 /**
  * Now in milliseconds since 1970 by the common clock, never less than a time given before; `apart`: a millisecond that no
@@ -289,7 +289,7 @@ export function separatorTime(): number {
 
 /** Lets the clock go on from a time that a former process has given, also where the machine's clock was set back since. */
 export function advanceClock(time: number): void {
-  if (time <= newest || time > clusterTime() + mostAhead) return;
+  if (time <= newest || time > clusterTime() + maxClockAhead) return;
   newest = time;
   isTimeUsed = true;
 }

@@ -7,7 +7,7 @@ const patience = 1_000;
 /** Characters of an answer in one notification: within the limit of NOTIFY even at three bytes each. */
 const partSize = 2_000;
 /** The most notifications for one answer; a longer answer is not sent. */
-const mostParts = 100;
+const maxParts = 100;
 
 /** The received parts of an answer. */
 interface Answer {
@@ -60,7 +60,7 @@ export class LiveStates {
     if (live === undefined) return;
     const text = JSON.stringify(live);
     const parts = Math.ceil(text.length / partSize);
-    if (parts > mostParts) return;
+    if (parts > maxParts) return;
     for (let part = 0; part < parts; part += 1) {
       const piece = text.slice(part * partSize, (part + 1) * partSize);
       this.#notifications.send(to, { type: "lives", ask, part, parts, text: piece });

@@ -11,7 +11,7 @@ import { runSpans, toSpan, type Span, type SpanRecord } from "./span.ts";
 /** Spans of all traces that are kept for the next page or the next look. */
 const spansKept = 200_000;
 /** Spans of one run that are gathered; what comes after them is left out, and said so. */
-const mostSpans = 100_000;
+const maxSpans = 100_000;
 
 /** Which spans of a run are wanted. */
 export interface TraceQuery {
@@ -86,7 +86,7 @@ export class Traces {
     for await (const batch of followRun(this.#sources, run.run_id, -1, options)) {
       const changed = new Set<SpanRecord>();
       for (const event of batch) {
-        if (log.spans.length > mostSpans) break;
+        if (log.spans.length > maxSpans) break;
         for (const span of log.add(event)) if (event.id > since) changed.add(span);
       }
       if (changed.size > 0) yield [...changed].map((span) => toSpan(span, run));
@@ -134,14 +134,14 @@ export class Traces {
     if (isOver(run.status)) gathered.kept = kept;
     this.#gathered.set(run.run_id, gathered);
     const inner = mergeSpans(log.spans, kept, run);
-    return { all: [...runSpans(run, inner), ...inner], seq: log.last, isCut: log.spans.length > mostSpans };
+    return { all: [...runSpans(run, inner), ...inner], seq: log.last, isCut: log.spans.length > maxSpans };
   }
 
   async #readOn(run: Run, { log }: Gathered, signal: AbortSignal): Promise<void> {
     // A part of a log would tell of ends without beginnings.
     if (run.expired_events >= 0) return;
     for await (const batch of readEmitted(this.#sources, run.run_id, log.last, signal)) {
-      for (const event of batch) if (event.id > log.last && log.spans.length <= mostSpans) log.add(event);
+      for (const event of batch) if (event.id > log.last && log.spans.length <= maxSpans) log.add(event);
     }
     signal.throwIfAborted();
   }

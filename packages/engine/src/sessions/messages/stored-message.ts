@@ -8,9 +8,9 @@ import { Attachments, readExtras, References, roleNamed, roleOf } from "./messag
 /** Maximum characters of a message. */
 export const longestText = 1_000_000;
 /** Maximum parts of a message. */
-export const mostParts = 1000;
+export const maxParts = 1000;
 
-const Content = z.union([z.string().max(longestText), z.array(z.looseObject({ type: z.string() })).max(mostParts)]);
+const Content = z.union([z.string().max(longestText), z.array(z.looseObject({ type: z.string() })).max(maxParts)]);
 const Call = z.object({
   id: z.string().min(1).max(200),
   name: z.string().min(1).max(200),

@@ -2,7 +2,7 @@ import { AppError } from "../../errors/errors.ts";
 import type { JsonObject } from "../records.ts";
 
 /** Comparisons of keys and elements that one look makes at most: two long lists of objects would hold up everybody. */
-const mostComparisons = 1_000_000;
+const maxComparisons = 1_000_000;
 /** So many plain elements of a list are looked up in the time of one other comparison. */
 const plainAtOnce = 10;
 
@@ -52,8 +52,8 @@ function listContains(list: readonly unknown[], filter: readonly unknown[], spen
 
 function spend(spent: Spent, comparisons: number): void {
   spent.comparisons += comparisons;
-  if (spent.comparisons <= mostComparisons) return;
-  throw new AppError("too_large", `More than ${mostComparisons} elements of lists would have to be compared.`, {
+  if (spent.comparisons <= maxComparisons) return;
+  throw new AppError("too_large", `More than ${maxComparisons} elements of lists would have to be compared.`, {
     suggestion: "Filter by fewer elements of a list.",
   });
 }

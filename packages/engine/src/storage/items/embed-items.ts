@@ -5,7 +5,7 @@ import { type ItemHit, nearestItems, searchItems } from "./item-search.ts";
 import type { ItemQuery } from "./store-items.ts";
 
 /** Items that are embedded before a query, where that is still to do, and milliseconds after which no request is begun for them. */
-const [mostCaughtUp, catchUpTime] = [500, 15_000];
+const [maxCaughtUp, catchUpTime] = [500, 15_000];
 /** Items that are embedded with one request, and milliseconds for it. */
 const [embeddedAtOnce, patience] = [20, 30_000];
 /** Characters of a text that are left where the model refuses all of it: in any language less than models read at once. */
@@ -71,7 +71,7 @@ export function createPendingEmbedder(): CatchUp {
     const known = underWay.get(key);
     if (known !== undefined) return known;
     const until = performance.now() + catchUpTime;
-    const work = embedItems(indexed, { owner, prefix, most: mostCaughtUp, until }).finally(() => underWay.delete(key));
+    const work = embedItems(indexed, { owner, prefix, most: maxCaughtUp, until }).finally(() => underWay.delete(key));
     underWay.set(key, work);
     return work;
   };

@@ -148,7 +148,7 @@ function at(value: unknown, steps: readonly string[]): unknown[] {
 }
 
 /** Texts of one item that are embedded at most, and characters of one text. */
-const [mostTexts, longestText] = [100, 20_000];
+const [maxTexts, longestText] = [100, 20_000];
 
 /** The texts of an item that are embedded: at the item's own paths, else at those of the index; none for `false`. */
 export function textsToEmbed(
@@ -161,7 +161,7 @@ export function textsToEmbed(
     .flatMap((path) => valuesAt(value, path))
     .map((found) => (typeof found === "string" ? found : JSON.stringify(found)))
     .filter((text) => text.trim() !== "")
-    .slice(0, mostTexts)
+    .slice(0, maxTexts)
     .map((text) => text.slice(0, longestText).toWellFormed());
 }
 

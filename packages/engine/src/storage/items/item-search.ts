@@ -47,7 +47,7 @@ function byScore(one: ItemHit, other: ItemHit): number {
 }
 
 /** Items that a query by meaning looks at, the last changed. */
-const mostLookedAt = 10_000;
+const maxLookedAt = 10_000;
 /** Items that are compared at a time: a few milliseconds. */
 const comparedAtOnce = 50;
 
@@ -61,7 +61,7 @@ export async function nearestItems(
   { prefix, filter = {}, limit, offset }: ItemQuery,
   { unit, madeBy }: { unit: Float32Array; madeBy: string },
 ): Promise<ItemHit[]> {
-  const candidates = await items.idsBelow(owner, rangeOf(prefix), { limit: mostLookedAt, offset: 0 });
+  const candidates = await items.idsBelow(owner, rangeOf(prefix), { limit: maxLookedAt, offset: 0 });
   const hasFilter = Object.keys(filter).length > 0;
   let hits: ItemHit[] = [];
   for (let at = 0; at < candidates.length; at += comparedAtOnce) {

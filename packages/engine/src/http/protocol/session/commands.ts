@@ -13,7 +13,7 @@ import {
   type Session,
 } from "../../../storage/records.ts";
 import type { HttpServices } from "../../environment.ts";
-import { mostIssues } from "../../errors.ts";
+import { maxIssues } from "../../errors.ts";
 import type { RunBody } from "../../requests/run-request.ts";
 import { admitRun } from "../../requests/runs.ts";
 import {
@@ -130,7 +130,7 @@ export async function withParams<Schema extends z.ZodType, Outcome>(
 ): Promise<Outcome | Refusal> {
   const parsed = schema.safeParse(params ?? {});
   if (parsed.success) return work(parsed.data);
-  const reported = parsed.error.issues.slice(0, mostIssues);
+  const reported = parsed.error.issues.slice(0, maxIssues);
   const problems = reported.map(({ path, message }) => `${path.join(".") || "params"}: ${message}`);
   return { error: "invalid_argument", message: `${method}: ${problems.join("; ")}` };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { WebSocket } from "ws";
 import { z } from "zod";
-import { excessOf, maximumDepth, mostKeys, parseJson } from "../../validate.ts";
+import { excessOf, maximumDepth, maxKeys, parseJson } from "../../validate.ts";
 import type { HttpServices } from "../../environment.ts";
 import { toWireJson } from "../../answers/wire.ts";
 import { type CommandSource, handleCommand, ProtocolCommand, withParams } from "./commands.ts";
@@ -141,7 +141,7 @@ function createSubscriptions(
 function readCommand(text: string): ProtocolCommand | string {
   const excess = excessOf(text);
   if (excess === "depth") return `Commands are nested at most ${maximumDepth} levels deep.`;
-  if (excess === "keys") return `An object in a command has at most ${mostKeys} keys.`;
+  if (excess === "keys") return `An object in a command has at most ${maxKeys} keys.`;
   let value: unknown;
   try {
     value = parseJson(text);

@@ -44,7 +44,7 @@ const OwnersQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
-const mostDays = 400;
+const maxDays = 400;
 const milliseconds = z.number().nullable();
 const ModelDay = Sums.extend({
   day: z.string(),
@@ -63,7 +63,7 @@ const ModelsQuery = z
     format: z.enum(["json", "csv"]).default("json"),
   })
   .transform(({ to = dayOf(Date.now()), from = daysBefore(to, 29), ...rest }) => ({ from, to, ...rest }))
-  .refine(({ from, to }) => daysBefore(to, mostDays) < from, { error: `expected at most ${mostDays} days` });
+  .refine(({ from, to }) => daysBefore(to, maxDays) < from, { error: `expected at most ${maxDays} days` });
 
 function daysBefore(day: string, count: number): string {
   return dayOf(Date.parse(day) - count * 86_400_000);

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { isStalePlan } from "./errors.ts";
 
 /** How often a statement is sent before it gets a name, and how many get one: PostgreSQL keeps the plan of each per connection. */
-const [usesBefore, mostNames] = [5, 100];
+const [usesBefore, maxNames] = [5, 100];
 /** Texts of statements whose uses are counted. */
-const mostCounted = 1_000;
+const maxCounted = 1_000;
 
 /**
  * Begins a transaction, which PostgreSQL takes back where nothing is heard of it for so long: what a server has locked that stands
@@ -59,10 +59,10 @@ export class PreparedStatements {
   }
 
   #newName(sql: string): string | undefined {
-    if (this.#names.size >= mostNames) return undefined;
+    if (this.#names.size >= maxNames) return undefined;
     const uses = (this.#uses.get(sql) ?? 0) + 1;
     if (uses < usesBefore) {
-      if (this.#uses.size < mostCounted) this.#uses.set(sql, uses);
+      if (this.#uses.size < maxCounted) this.#uses.set(sql, uses);
       return undefined;
     }
     const name = `millrace_${this.#generation}_${this.#names.size}`;

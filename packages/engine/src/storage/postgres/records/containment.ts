@@ -5,11 +5,11 @@ import { readRows } from "../../rows.ts";
 import type { Statements, Values } from "../database/database.ts";
 
 /** So many elements of a list in a filter PostgreSQL compares with all of the list that is searched. */
-const mostElements = 20;
+const maxElements = 20;
 
 /** The filter with its lists cut short, and those within them empty: what contains the whole contains this. */
 function cut(value: unknown, isInList = false): unknown {
-  if (Array.isArray(value)) return isInList ? [] : value.slice(0, mostElements).map((element) => cut(element, true));
+  if (Array.isArray(value)) return isInList ? [] : value.slice(0, maxElements).map((element) => cut(element, true));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, cut(part, isInList)]));
 }
