@@ -1,7 +1,7 @@
 import { ContextShares } from "../user-context.ts";
 
 /** Default shares of the model's input. */
-export const usualShares = ContextShares.parse({});
+export const defaultShares = ContextShares.parse({});
 
 /** Share of the window reserved for the answer. */
 const outputReserve = 0.3;

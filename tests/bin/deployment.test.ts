@@ -289,7 +289,7 @@ describe("the configurations in docs/operate/operations.md", () => {
     expect(pooler).toMatch(/^\[databases\]\nmillrace = host=\S+ port=5432 dbname=millrace$/mu);
     expect(pooler).toMatch(/^default_pool_size = 8$/mu);
     expect(read("packages/engine/src/storage/postgres/database/database.ts")).toMatch(
-      /^const usualConnections = 8;$/mu,
+      /^const defaultConnections = 8;$/mu,
     );
   });
 });

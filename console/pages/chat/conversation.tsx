@@ -16,7 +16,7 @@ import { IsBranched, ItemComponent, useOpenThread, useSnapshot } from "./thread-
 /** Pixels from the end within which the page follows what comes. */
 const followsWithin = 100;
 /** Height of a message that was never drawn. */
-const usualHeight = 120;
+const defaultHeight = 120;
 /** Heights of the page above what is in sight within which older messages are loaded, before they are reached. */
 const loadsWithin = 4;
 
@@ -36,7 +36,7 @@ export function Conversation() {
   const list = useVirtualizer({
     count: order.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => usualHeight,
+    estimateSize: () => defaultHeight,
     getItemKey,
     overscan: 6,
     anchorTo: "end",

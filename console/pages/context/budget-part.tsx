@@ -43,7 +43,7 @@ export function BudgetPart({ threadId, context }: { threadId: string; context: T
               <th scope="col">{t("context.part")}</th>
               <th scope="col">{t("context.used")}</th>
               <th scope="col">{t("context.share")}</th>
-              <th scope="col">{t("context.usualShare")}</th>
+              <th scope="col">{t("context.defaultShare")}</th>
             </tr>
           </thead>
           <tbody>

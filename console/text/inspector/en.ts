@@ -252,7 +252,7 @@ export const workEn = {
     inOut: "{{input}} tokens in, {{output}} out",
     part: "Part",
     share: "Share",
-    usualShare: "Reference share",
+    defaultShare: "Reference share",
     noRoom: "does not fit",
     compress: "Compress",
     compressHint: "A summary replaces older messages in what the model sees. The conversation itself stays as it is.",

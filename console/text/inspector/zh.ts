@@ -249,7 +249,7 @@ export const workZh: WorkCatalogue = {
     inOut: "输入 {{input}} 个词元，输出 {{output}} 个",
     part: "部分",
     share: "占比",
-    usualShare: "参考占比",
+    defaultShare: "参考占比",
     noRoom: "空间不足",
     compress: "压缩",
     compressHint: "在模型看到的内容中，较早的消息由摘要代替。对话本身保持不变。",

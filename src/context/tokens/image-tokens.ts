@@ -10,7 +10,7 @@ const perTile = 170;
 const tile = 512;
 const longestSide = 4096;
 /** Assumed size of an image of unknown size. */
-const usualSize: ImageSize = { width: 1024, height: 1024 };
+const defaultSize: ImageSize = { width: 1024, height: 1024 };
 
 /**
  * Tokens of an image: 85, plus 170 per 512-pixel tile after scaling to at most 4096 pixels. Only OpenAI's models have
@@ -50,5 +50,5 @@ export function countImagePart(part: unknown): number | undefined {
   const image = ImagePart.safeParse(part);
   if (!image.success) return undefined;
   const { url, detail } = image.data.image_url;
-  return countImage(sizeOfDataUrl(url) ?? usualSize, detail);
+  return countImage(sizeOfDataUrl(url) ?? defaultSize, detail);
 }

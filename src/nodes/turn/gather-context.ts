@@ -1,6 +1,6 @@
 import { isHumanMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { collectedTokens, inputTokens, usualShares } from "../../context/budget.ts";
+import { collectedTokens, inputTokens, defaultShares } from "../../context/budget.ts";
 import { collectContext } from "../../context/collect.ts";
 import type { CollectionContext, Collector } from "../../context/collector.ts";
 import { textOf } from "@millrace/engine/message-kinds";
@@ -41,7 +41,7 @@ export async function gatherContext(state: GraphState, config: LangGraphRunnable
   const { collectors: added = [] } = servicesOf(config);
   const collectors = [...runToolkits(context, config).flatMap((toolkit) => toolkit.collectors), ...added];
   const applying = collectors.filter((collector) => collector.appliesTo?.(where) ?? true);
-  const shares = context.context_shares ?? usualShares;
+  const shares = context.context_shares ?? defaultShares;
   const tokensFor = (share: keyof typeof shares): number => Math.floor(readableTokens(context, config) * shares[share]);
   const collecting = (): Promise<GatheredContext["before"]> => collected(applying, where, config);
   const [before, found] = await Promise.all([
@@ -91,7 +91,7 @@ async function collected(
   const readable = readableTokens(context, config);
   return await collectContext(collectors, where, {
     signal: config.signal,
-    budget: collectedTokens(readable, context.context_shares ?? usualShares, error !== null),
+    budget: collectedTokens(readable, context.context_shares ?? defaultShares, error !== null),
     onProblem: (source, reason) => emit(config, { type: "context_warning", source, reason }),
   });
 }

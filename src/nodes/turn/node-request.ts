@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Agent } from "../../agents/agent-folders.ts";
 import { subAgentsSection } from "../../agents/sub-agents-section.ts";
-import { inputTokens, usualShares } from "../../context/budget.ts";
+import { inputTokens, defaultShares } from "../../context/budget.ts";
 import { summaryWithin } from "../../context/compression/compress.ts";
 import { textOf } from "@millrace/engine/message-kinds";
 import { AppError } from "@millrace/engine/errors/errors";
@@ -179,7 +179,7 @@ function usableTools(state: GraphState, context: RunContext, tools: Tool[]): Too
 function summaryFor(
   model: string,
   { conversation_summary: summary }: GraphState,
-  { context_shares = usualShares }: RunContext,
+  { context_shares = defaultShares }: RunContext,
   config: LangGraphRunnableConfig,
 ): GraphState["conversation_summary"] {
   if (summary === null) return null;

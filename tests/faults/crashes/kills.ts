@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Aftermath, patience, shapeNames } from "../harness/aftermath.ts";
 import type { Random, Scenario } from "../harness/scenario.ts";
-import { answer, usualTime, type Shape } from "../harness/script.ts";
+import { answer, defaultTime, type Shape } from "../harness/script.ts";
 import { approveSubject, beginSubject, settled, type Subject } from "../harness/subject.ts";
 import { openWorld, type World } from "../harness/world.ts";
 
@@ -22,7 +22,7 @@ export const kills: Scenario = {
           await prepare(world, other, `k${kill}b`, random),
         ];
         // Every third is killed within 20 ms of its acceptance.
-        await delay(random.below(kill % 3 === 0 ? 20 : usualTime[shape]));
+        await delay(random.below(kill % 3 === 0 ? 20 : defaultTime[shape]));
         await world.server.kill();
         await aftermath.noteFinished(hit);
         await world.server.start();

@@ -14,7 +14,7 @@ export const shapes = {
 export type Shape = keyof typeof shapes;
 
 /** Milliseconds that a run of the shape takes about: a kill falls inside. */
-export const usualTime: Record<Shape, number> = {
+export const defaultTime: Record<Shape, number> = {
   single: 200,
   parallel: 220,
   subgraph: 260,

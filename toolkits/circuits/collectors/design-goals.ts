@@ -1,4 +1,4 @@
-import { assessGoal, readGoals, usualGoals, type Goal, type GoalState } from "../simulation/goals.ts";
+import { assessGoal, readGoals, defaultGoals, type Goal, type GoalState } from "../simulation/goals.ts";
 import { readIfThere } from "../../../src/context/workspace/workspace-text.ts";
 import { priorities, type Collector } from "../../../src/context/collector.ts";
 import type { CircuitPlace } from "./circuit-place.ts";
@@ -11,7 +11,7 @@ export const designGoals: Collector<CircuitPlace> = {
   priority: priorities.high,
   reserved: 300,
   async collect({ workspace, circuit_file, design_goals: path, metrics }, signal) {
-    const named = circuit_file === null ? [] : [namedAfter(circuit_file, "_goals.json"), usualGoals];
+    const named = circuit_file === null ? [] : [namedAfter(circuit_file, "_goals.json"), defaultGoals];
     for (const place of path === null ? named : [path]) {
       const file = await readIfThere(workspace, place, signal);
       if (file === null) continue;

@@ -9,7 +9,7 @@ import type { SimulationResult } from "./iterations.ts";
 import { hashOf } from "./kept-netlist.ts";
 
 /** Degrees Celsius of a simulation of which nothing else was said. */
-const usualTemperature = 27;
+const defaultTemperature = 27;
 
 /**
  * The curves of a simulation with at most so many points. More than are stored come from the same netlist simulated again;
@@ -47,7 +47,7 @@ async function simulatedAgain(
     const others = deck.statements.filter(({ text: one }) => !/^\.temp\b/iu.test(one));
     const warm = { text: `.temp ${config.temperature}`, file: "configuration", line: 0 };
     // The usual temperature is written down also where the circuit says its own.
-    const statements = config.temperature === usualTemperature ? deck.statements : [...others, warm];
+    const statements = config.temperature === defaultTemperature ? deck.statements : [...others, warm];
     const found: Waveform[] = [];
     for (const card of config.analyses) {
       const analysis = readAnalysis(card, "configuration");

@@ -11,7 +11,7 @@ import { generalConversation } from "../prompts/general-conversation.ts";
 import { initialDesign } from "../prompts/initial-design.ts";
 import { optimizeParameters } from "../prompts/optimize-parameters.ts";
 import { writeReport } from "../prompts/write-report.ts";
-import { usualGoals } from "../simulation/goals.ts";
+import { defaultGoals } from "../simulation/goals.ts";
 import { circuitState } from "../state.ts";
 import { chosenAtCheckpoint } from "./design-review.ts";
 
@@ -66,7 +66,7 @@ export const circuitActions: Readonly<Record<string, PresetAction>> = {
   extract_design_goals: action(extractDesignGoals, ({ request, goals }) => ({
     user_requirement: request,
     context: goals,
-    goals_path: usualGoals,
+    goals_path: defaultGoals,
   })),
   analyze_simulation: action(analyzeSimulation, ({ metrics, goals, circuit }) => ({
     metrics: metrics ?? inRequest,

@@ -3,7 +3,7 @@ import { AppError } from "@millrace/engine/errors/errors";
 import { smallerIsBetter } from "../../../src/guardrails/smaller-is-better.ts";
 
 /** The default file of a project's goals, unless the session names one or a file is named after the circuit. */
-export const usualGoals = ".circuit_ai/design_goals.json";
+export const defaultGoals = ".circuit_ai/design_goals.json";
 
 const amount = z.union([z.number(), z.string()]);
 const WrittenGoal = z

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { FileContext } from "../../../src/tools/workspace/file-access.ts";
-import { assessGoal, readGoals, usualGoals, type Goal } from "../simulation/goals.ts";
+import { assessGoal, readGoals, defaultGoals, type Goal } from "../simulation/goals.ts";
 import { besideCircuit, readTextIfThere } from "./deck-file.ts";
 
 const State = z.discriminatedUnion("kind", [
@@ -22,7 +22,7 @@ export type AssessedGoal = z.infer<typeof AssessedGoal>;
 
 /** The goals of a circuit: those of its own file, else those of the project. Throws as `readGoals`. */
 export async function goalsOf(circuit: string, context: FileContext): Promise<Goal[]> {
-  for (const path of [besideCircuit(circuit, "_goals.json"), usualGoals]) {
+  for (const path of [besideCircuit(circuit, "_goals.json"), defaultGoals]) {
     const text = await readTextIfThere(context, path);
     if (text !== null) return readGoals(text, path);
   }

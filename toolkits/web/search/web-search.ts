@@ -9,7 +9,7 @@ import type { WebRules } from "@millrace/engine/net/checked-agent";
 const [patience, longestAnswer, longestQuery] = [10_000, 2 * 1024 * 1024, 400];
 
 /** Number of results: default and maximum. */
-export const [usualPages, maxPages] = [5, 10];
+export const [defaultPages, maxPages] = [5, 10];
 
 /** The general search with the engine chosen by the operator. */
 export interface WebSearch {
@@ -32,7 +32,7 @@ export function createWebSearch(settings: SearchSettings, rules: WebRules, withi
   return {
     engine: settings.engine,
     title: engine.title,
-    async search(query, signal, count = usualPages) {
+    async search(query, signal, count = defaultPages) {
       const wanted = engine.request(oneLine(query), Math.min(count, maxPages), settings);
       const headers = { accept: "application/json", ...wanted.headers };
       // Redirects are refused, so that the key goes only to the engine's own address.

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { searchResultsText } from "@millrace/models/messages/search-result";
-import { maxPages, usualPages } from "../search/web-search.ts";
+import { maxPages, defaultPages } from "../search/web-search.ts";
 import { failure, success } from "../../../src/tools/runtime/result.ts";
 import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { webKey } from "../open.ts";
@@ -19,7 +19,7 @@ export const webSearch = defineTool({
       .min(1)
       .max(400)
       .describe("what to search for: a few keywords, in the language of the pages"),
-    max_results: z.number().int().min(1).max(maxPages).optional().describe(`pages at most; default ${usualPages}`),
+    max_results: z.number().int().min(1).max(maxPages).optional().describe(`pages at most; default ${defaultPages}`),
   }),
   effect: "pure",
   timeoutSeconds: webSeconds,

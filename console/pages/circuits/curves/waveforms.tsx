@@ -24,7 +24,7 @@ export interface Shown {
 }
 
 /** Points of a curve, and of one that is looked at more closely. */
-const [usualPoints, finePoints] = [300, 5_000];
+const [defaultPoints, finePoints] = [300, 5_000];
 /** Signals that are drawn before the user chooses: the output and, of an analysis by time, the input. */
 const firstSignals = { complex: 1, real: 2 };
 /** Steps of a cursor's slider, and how far a button moves what is shown, as a share of it. */
@@ -35,7 +35,7 @@ export function Waveforms({ name, shown }: { name: string; shown: readonly Shown
   const { t } = useTranslation(manage);
   const [isFine, setFine] = useState(false);
   const ids = shown.map(({ id }) => id);
-  const usual = useCurves(name, ids, usualPoints);
+  const usual = useCurves(name, ids, defaultPoints);
   // Until they are there, and where they do not come, it is the usual ones.
   const fine = useCurves(name, isFine ? ids : [], finePoints);
   const failed = usual.find(({ error, data }) => error !== null && data === undefined);

@@ -58,12 +58,17 @@ function isRefused(error: unknown): boolean {
 }
 
 /** Common install folders outside `PATH`. */
-const usualFolders = ["/usr/local/bin", "/usr/bin", "/opt/homebrew/bin", "/Applications/Ollama.app/Contents/Resources"];
+const defaultFolders = [
+  "/usr/local/bin",
+  "/usr/bin",
+  "/opt/homebrew/bin",
+  "/Applications/Ollama.app/Contents/Resources",
+];
 
 /** Whether the program is installed: in a folder of `PATH`, or where its installers put it. */
 export async function isOllamaInstalled(path: string = environmentVariable("PATH") ?? ""): Promise<boolean> {
   const own = environmentVariable("LOCALAPPDATA");
-  const folders = [...path.split(delimiter), ...usualFolders, ...(own ? [join(own, "Programs", "Ollama")] : [])];
+  const folders = [...path.split(delimiter), ...defaultFolders, ...(own ? [join(own, "Programs", "Ollama")] : [])];
   const files = folders.filter((folder) => folder !== "").flatMap((folder) => programsIn(folder));
   const found = await Promise.all(files.map(async (file) => await isProgram(file)));
   return found.includes(true);

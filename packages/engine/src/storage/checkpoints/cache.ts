@@ -6,7 +6,7 @@ export interface CacheLimits {
   threads: number;
   seconds: number;
 }
-const usualLimits: CacheLimits = { threads: 512, seconds: 300 };
+const defaultLimits: CacheLimits = { threads: 512, seconds: 300 };
 /** Characters of state kept at most over all threads. */
 const weightLimit = 48 * 1024 * 1024;
 /** Namespaces kept per thread: every call of a subgraph opens one. */
@@ -46,7 +46,7 @@ export class ThreadCache {
   readonly #limits: CacheLimits;
   #weight = 0;
 
-  constructor(limits: CacheLimits = usualLimits) {
+  constructor(limits: CacheLimits = defaultLimits) {
     this.#limits = limits;
   }
 

@@ -10,7 +10,7 @@ import { isCollision, toStorageError } from "./errors.ts";
 import { begin, PreparedStatements } from "./prepared.ts";
 
 /** Connections at once, where nothing else is said. */
-const usualConnections = 8;
+const defaultConnections = 8;
 /** Milliseconds that a connection, and a statement, may take. */
 const [connectPatience, queryPatience] = [3_000, 10_000];
 /** How often a statement is tried again that collided with another transaction. */
@@ -93,7 +93,7 @@ export class PostgresDatabase implements Statements {
   #lost: () => void = () => undefined;
 
   /** `patience`: milliseconds that a statement may take; `connections`: how many at once. Connects when the first one comes. */
-  constructor(url: string, { patience = queryPatience, connections = usualConnections } = {}) {
+  constructor(url: string, { patience = queryPatience, connections = defaultConnections } = {}) {
     this.place = placeOf(url);
     this.#patience = patience;
     this.#pool = new pg.Pool({
