@@ -5,7 +5,7 @@ import { Words } from "../parts/words.tsx";
 import { settled } from "./settle.ts";
 
 /** Characters of a block beyond which it is shown as plain text. */
-const longestBlock = 100_000;
+const maxBlockLength = 100_000;
 const noDefinitions: ReadonlyMap<string, string> = new Map();
 
 /** A text in Markdown. While it is being written (`isOpen`), only what was added is read and drawn. */
@@ -43,7 +43,7 @@ const MarkdownBlock = memo(
     definitions: ReadonlyMap<string, string>;
     isOpen: boolean;
   }) {
-    if (source.length > longestBlock)
+    if (source.length > maxBlockLength)
       return (
         <pre className="md-long">
           <Words text={source} />

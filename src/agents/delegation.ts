@@ -30,7 +30,7 @@ export type ReadDelegation =
   | { kind: "invalid"; problem: string };
 
 /** Maximum characters of YAML: parsing a map is quadratic in its keys. */
-const longestText = 32 * 1024;
+const maxTextLength = 32 * 1024;
 
 const expected = `Expected a list of 1 to ${maxAgents} entries with name and task, as YAML or JSON: [{"name": "reviewer", "task": "…"}].`;
 
@@ -53,7 +53,7 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    if (text.length > longestText) throw new Error(`YAML may have ${longestText} characters, ${text.length} came`);
+    if (text.length > maxTextLength) throw new Error(`YAML may have ${maxTextLength} characters, ${text.length} came`);
     return parse(text, { maxAliasCount: 0, logLevel: "error" });
   }
 }

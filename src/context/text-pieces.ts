@@ -1,5 +1,5 @@
 /** Maximum characters of a piece: byte-pair encoding is quadratic in a stretch it cannot split. */
-const longestPiece = 512;
+const maxPieceLength = 512;
 /** A stretch without a border is cut after this many characters; that changes the count by less than half a percent. */
 const longestStretch = 128;
 
@@ -18,7 +18,7 @@ export function* textPieces(text: string): Generator<string> {
 
 function endOfPiece(text: string, begin: number): number {
   if (text.length - begin <= longestStretch) return text.length;
-  const border = lastBorder(text, begin, Math.min(text.length, begin + longestPiece));
+  const border = lastBorder(text, begin, Math.min(text.length, begin + maxPieceLength));
   const stretchEnd = begin + longestStretch;
   if (border !== undefined && isDense(text, begin, border)) return border;
   const near = lastBorder(text, begin, stretchEnd);

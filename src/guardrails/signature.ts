@@ -3,7 +3,7 @@ import { canonicalJson } from "../tools/runtime/canonical-json.ts";
 import { plainPath, type CallInTurn, type PastCall } from "./turn.ts";
 
 /** Arguments up to this length are compared as they are; longer ones by hash. */
-const longestText = 200;
+const maxTextLength = 200;
 
 /** Cached: arguments do not change once they are in a message. */
 function remembered(
@@ -14,7 +14,7 @@ function remembered(
     const earlier = known.get(args);
     if (earlier?.tool === tool) return earlier.key;
     const text = canonicalJson(work(args));
-    const key = `${tool} ${text.length > longestText ? hash("sha256", text, "base64url") : text}`;
+    const key = `${tool} ${text.length > maxTextLength ? hash("sha256", text, "base64url") : text}`;
     known.set(args, { tool, key });
     return key;
   };
@@ -38,7 +38,7 @@ export function similarKey(call: Pick<CallInTurn, "tool" | "args" | "changes">):
 const dials =
   /^(limit|max|max_\w+|count|top|top_k|k|n|depth|page_size|per_page|size|timeout\w*|context|context_lines)$/i;
 /** Longer texts are contents, whose word order matters. */
-const longestQuery = 200;
+const maxQueryLength = 200;
 
 function plainArguments(value: unknown, withoutDials: boolean): unknown {
   if (typeof value === "string") return plainString(value);
@@ -55,7 +55,7 @@ function plainArguments(value: unknown, withoutDials: boolean): unknown {
 
 function plainString(text: string): string {
   const plain = text.trim().toLowerCase();
-  if (plain.length > longestQuery) return plain.replaceAll(/\s+/gu, " ");
+  if (plain.length > maxQueryLength) return plain.replaceAll(/\s+/gu, " ");
   if (plain.includes("/")) return plainPath(plain);
   const words = plain
     .split(/\s+/u)

@@ -18,7 +18,7 @@ export interface PromptProblem {
 }
 
 /** Characters that a prompt may have. */
-export const longestContent = 50_000;
+export const maxContentLength = 50_000;
 
 /** Which variables a text may and must use, and how bad it is when one that it must use is missing. */
 export interface ContentRules {
@@ -33,8 +33,8 @@ export function checkContent(content: string, { variables, required, missing }: 
     return [{ kind: "empty", severity: "error", message: "The text is empty: write one, or reset it to the default." }];
   }
   const problems: PromptProblem[] = [];
-  if (content.length > longestContent) {
-    const message = `The text has ${content.length} characters; at most ${longestContent} are allowed.`;
+  if (content.length > maxContentLength) {
+    const message = `The text has ${content.length} characters; at most ${maxContentLength} are allowed.`;
     problems.push({ kind: "too_long", severity: "error", message });
   }
   // oxlint-disable-next-line no-control-regex -- these are what is looked for

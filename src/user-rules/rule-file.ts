@@ -20,14 +20,14 @@ export interface RuleText {
 /** The common rules file of coding agents in a project's root. */
 export const agentsFile = "AGENTS.md";
 
-const longestPattern = 300;
+const maxPatternLength = 300;
 const maxPatterns = 100;
 
 const Description = z.string().trim().max(2000).nullish();
 const Globs = z
   .union([z.string().transform((text) => text.split(/,(?![^{]*\})/u)), z.array(z.string())])
   .transform((patterns) => patterns.map((pattern) => pattern.trim()).filter((pattern) => pattern !== ""))
-  .pipe(z.array(z.string().max(longestPattern)).max(maxPatterns))
+  .pipe(z.array(z.string().max(maxPatternLength)).max(maxPatterns))
   .nullish();
 const AlwaysApply = z.boolean().nullish();
 

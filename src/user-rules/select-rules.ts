@@ -48,11 +48,11 @@ export function rulesText({ applied, others }: SelectedRules): string {
 }
 
 /** Characters searched per text. */
-const longestText = 64 * 1024;
+const maxTextLength = 64 * 1024;
 /** Maximum number of names per text. */
 const maxNames = 200;
 /** Maximum characters of a path. */
-const longestPath = 1000;
+const maxPathLength = 1000;
 
 /** Possible paths: in ASCII, also within scripts written without spaces, and in letters of all scripts. */
 const runs = [/[\w./@+-]+/gu, /[\p{L}\p{N}_./@+-]+/gu];
@@ -61,8 +61,8 @@ const ending = /\.[A-Za-z][A-Za-z0-9]{0,9}(?![A-Za-z0-9])/gu;
 /** File names in a text, recognized by extension, in linear time. */
 export function filesNamed(text: string): string[] {
   const names = new Set<string>();
-  for (const [run] of runs.flatMap((form) => [...text.slice(0, longestText).matchAll(form)])) {
-    const last = run.length > longestPath ? undefined : [...run.matchAll(ending)].at(-1);
+  for (const [run] of runs.flatMap((form) => [...text.slice(0, maxTextLength).matchAll(form)])) {
+    const last = run.length > maxPathLength ? undefined : [...run.matchAll(ending)].at(-1);
     if (last === undefined) continue;
     const name = run.slice(0, last.index + last[0].length).replace(/^\.\//u, "");
     if (!/(?:^|\/)\.[^./]*$/u.test(name)) names.add(name);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkContent, checkValues, hasError, longestContent } from "../../src/prompts/check-content.ts";
+import { checkContent, checkValues, hasError, maxContentLength } from "../../src/prompts/check-content.ts";
 import { defineTemplate, fill, placeholdersOf } from "../../src/prompts/template.ts";
 
 describe("filling a text", () => {
@@ -76,7 +76,7 @@ describe("checking a text", () => {
   const rules = { variables: ["a", "b"], required: ["a"], missing: "error" as const };
   it.each([
     ["nothing", " \n\t", ["empty"], true],
-    ["too much", `{a}${"x".repeat(longestContent)}`, ["too_long"], true],
+    ["too much", `{a}${"x".repeat(maxContentLength)}`, ["too_long"], true],
     ["bytes that are no text", "{a}\u0000", ["unprintable"], true],
     ["a replaced character", "{a}\uFFFD", ["unprintable"], true],
     ["an unknown variable, which stays", "{a} {x}", ["unknown_variable"], false],

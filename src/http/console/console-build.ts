@@ -25,7 +25,7 @@ export interface ConsoleBuild {
 /** Time limit of a build in milliseconds: it takes seconds, but far more on a busy machine. */
 const longestBuild = 180_000;
 /** Maximum characters of a failed build in its error. */
-const longestReason = 2_000;
+const maxReasonLength = 2_000;
 /** The remedy for sources that do not build. */
 const mendSources = "Mend what is named above, or run “npm ci”, then load this page again; the build is tried again.";
 /** Excluded from the build. */
@@ -145,7 +145,7 @@ async function runBuild(build: string, output: string): Promise<void> {
   const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"], timeout: longestBuild });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    errors = (errors + text).slice(-longestReason);
+    errors = (errors + text).slice(-maxReasonLength);
   });
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
   child.once("error", reject);

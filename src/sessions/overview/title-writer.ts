@@ -93,12 +93,12 @@ function firstExchange(messages: readonly BaseMessage[]): { user: string; assist
 }
 
 /** Characters of a line that are read: of one without an end the patterns below take time by the square. */
-const longestLine = 1000;
+const maxLineLength = 1000;
 
 /** The title in a model's answer: its first line with words, without marks around it. */
 export function toTitle(answer: string): string | undefined {
   const lines = splitReasoning(answer).content.split("\n");
-  const line = (lines.find((one) => /[\p{L}\p{N}]/u.test(one)) ?? "").slice(0, longestLine);
+  const line = (lines.find((one) => /[\p{L}\p{N}]/u.test(one)) ?? "").slice(0, maxLineLength);
   const plain = line
     .replace(/^\s*(?:title|标题)\s*[:：]\s*/iu, "")
     .replaceAll(/\p{Cc}/gu, " ")

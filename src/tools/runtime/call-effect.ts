@@ -115,7 +115,7 @@ const verbs = {
 };
 
 /** Characters of a command line in a summary. */
-const longestLine = 200;
+const maxLineLength = 200;
 
 /** One line about a call's effect, for a card. */
 export function effectText({ kind, tool, paths, diff, command }: CallEffect, language: Language): string {
@@ -123,7 +123,7 @@ export function effectText({ kind, tool, paths, diff, command }: CallEffect, lan
   if (kind === "call") return isEnglish ? `Call ${shown(tool)}` : `调用 ${shown(tool)}`;
   if (kind === "command") {
     const line = command ?? "";
-    const cut = shown(line.length > longestLine ? `${line.slice(0, longestLine).toWellFormed()}…` : line);
+    const cut = shown(line.length > maxLineLength ? `${line.slice(0, maxLineLength).toWellFormed()}…` : line);
     return isEnglish ? `Run ${cut}` : `运行 ${cut}`;
   }
   const [path = "", to = ""] = paths.map(shown);

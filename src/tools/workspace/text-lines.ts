@@ -4,7 +4,7 @@ import { type FileContext, withFile } from "./file-access.ts";
 import type { Place } from "./workspace-path.ts";
 
 /** Characters kept per line; the rest is dropped. */
-const longestLine = 100_000;
+const maxLineLength = 100_000;
 
 /**
  * Reads the lines of an open text file in batches, with their line ends, in bounded memory. Throws `invalid_format` if
@@ -26,8 +26,8 @@ export async function* textLines(
     const chunk = buffer.subarray(0, bytesRead);
     if (!isWide && chunk.includes(0)) throw notText(path);
     const pieces = (pending + decode(decoder, chunk, path)).split("\n");
-    pending = (pieces.pop() ?? "").slice(0, longestLine);
-    const lines = pieces.map((piece) => `${piece.slice(0, longestLine)}\n`);
+    pending = (pieces.pop() ?? "").slice(0, maxLineLength);
+    const lines = pieces.map((piece) => `${piece.slice(0, maxLineLength)}\n`);
     if (bytesRead === 0) {
       if (pending !== "") lines.push(pending);
       yield lines;

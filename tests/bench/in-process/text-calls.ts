@@ -1,10 +1,10 @@
 import { createTextCallParser } from "@millrace/models/text-calls/parser";
-import { longestCall } from "@millrace/models/text-calls/forms/tool-use";
+import { maxCallLength } from "@millrace/models/text-calls/forms/tool-use";
 import type { Figure, Section } from "../figures.ts";
 
 const opening = '<tool_use>\n<invoke name="write_file">\n<parameter name="content">';
 const closing = "</parameter>\n</invoke>\n</tool_use>";
-const size = longestCall - 1000;
+const size = maxCallLength - 1000;
 const filled = (piece: string): string => piece.repeat(Math.ceil(size / piece.length)).slice(0, size);
 
 /** Replies of 1 MB, each with one call. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createTextCallParser } from "@millrace/models/text-calls/parser";
-import { longestCall, type ReplyPart } from "@millrace/models/text-calls/forms/tool-use";
+import { maxCallLength, type ReplyPart } from "@millrace/models/text-calls/forms/tool-use";
 import { deepseek, invoke, partsOf, toolNames } from "./replies.ts";
 
 /** The parts in short: words as they are, thoughts in brackets, calls and problems as objects. */
@@ -211,10 +211,10 @@ describe("calls that are broken", () => {
   });
 
   it("are let go at 1 MB (XML-05), and what follows is read", () => {
-    expect(longestCall).toBe(1024 * 1024);
+    expect(maxCallLength).toBe(1024 * 1024);
     const parser = createTextCallParser(toolNames);
     const found = parser.push(invoke("write_file", { content: "x" }).split("x")[0] ?? "");
-    for (let written = 0; written <= longestCall; written += 65_536) found.push(...parser.push("x".repeat(65_536)));
+    for (let written = 0; written <= maxCallLength; written += 65_536) found.push(...parser.push("x".repeat(65_536)));
     expect(inShort(found)).toEqual([{ too_large: "write_file" }]);
     for (let more = 0; more < 50; more += 1) expect(parser.push("x".repeat(65_536))).toEqual([]);
     const rest = [...parser.push("</parameter></invoke></tool_use>on"), ...parser.end()];

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { SerializedError } from "vitest";
 import type { Reporter, TestModule } from "vitest/node";
 
-const longestMessage = 300;
+const maxMessageLength = 300;
 
 /** The report of failures, if `FAILURES_REPORT` names a file for it, as `.ci/run` does. */
 export function failuresReports(): Reporter[] {
@@ -45,7 +45,7 @@ function failuresOf(module: TestModule): string[] {
 function described(error: SerializedError | undefined): string {
   // Of a worker that died, only the cause says how.
   const message = stripVTControlCharacters(error?.cause?.message ?? error?.message ?? "no message");
-  const first = (message.split("\n", 1)[0] ?? "").slice(0, longestMessage);
+  const first = (message.split("\n", 1)[0] ?? "").slice(0, maxMessageLength);
   const place = error?.stacks?.[0];
   return place === undefined ? first : `${first} (${relative(process.cwd(), place.file)}:${place.line})`;
 }

@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
  * Failures kept per circuit, characters of each, and maximum circuits: the one longest without a failure is evicted
  * first.
  */
-const [maxKept, longestMessage, maxCircuits] = [10, 200, 500];
+const [maxKept, maxMessageLength, maxCircuits] = [10, 200, 500];
 
 /** A failed simulation and its time (milliseconds since 1970). */
 export interface Failure {
@@ -27,7 +27,7 @@ export function createFailureHistory(): FailureHistory {
   const known = new LRUCache<string, Failure[]>({ max: maxCircuits });
   return {
     add(circuit, written, at) {
-      const message = written.slice(0, longestMessage);
+      const message = written.slice(0, maxMessageLength);
       const before = known.peek(circuit) ?? [];
       if (before[0]?.message === message) return;
       known.set(circuit, [{ message, at }, ...before].slice(0, maxKept));

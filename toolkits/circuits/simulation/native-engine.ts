@@ -23,7 +23,7 @@ interface NativeOptions {
 }
 
 /** Limits in bytes of memory and result, and characters of output: those of the embedded simulator. */
-const [maxMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
+const [maxMemory, largestResult, maxOutputLength] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
 /** Milliseconds between checks of the output's size. */
 const lookMilliseconds = 100;
 const resultFile = "out.raw";
@@ -54,7 +54,7 @@ export function createNativeEngine(
       const running = await startCommand({ words, workspace: folder, sandbox: box, hidden });
       const isFlood = await watched(running, program, { seconds, signal });
       const raw = await resultIn(folder);
-      const output = running.output.whole().toString("utf8").slice(-longestOutput);
+      const output = running.output.whole().toString("utf8").slice(-maxOutputLength);
       const kind = isFlood || raw === "too_large" ? "flood" : "ended";
       return readAnswer({ kind, raw: raw === "too_large" ? null : raw, output }, analysis, title, deck);
     } finally {
@@ -94,7 +94,7 @@ async function watched(
   const stop = (): void => running.stop();
   const timer = after(() => end("late"), seconds * 1000);
   const looking = setInterval(() => {
-    if (running.output.bytes() > longestOutput) end("flood");
+    if (running.output.bytes() > maxOutputLength) end("flood");
   }, lookMilliseconds);
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
@@ -103,7 +103,7 @@ async function watched(
     signal.throwIfAborted();
     if (why === "late") throw tooLong(seconds);
     requireStart(ended, program);
-    return why === "flood" || running.output.bytes() > longestOutput;
+    return why === "flood" || running.output.bytes() > maxOutputLength;
   } finally {
     clearTimeout(timer);
     clearInterval(looking);

@@ -7,7 +7,7 @@ import { z } from "zod";
  */
 
 /** Limits in bytes of memory and result, and characters of output. */
-const [maxMemory, largestResult, longestOutput] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
+const [maxMemory, largestResult, maxOutputLength] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
 const [resultFile, page] = ["out.raw", 65_536];
 
 /** The used part of the engine's file system, missing in its types. */
@@ -46,13 +46,13 @@ function hear(text: unknown): void {
   const line = String(text);
   outputLength += line.length;
   if (line.startsWith("Netlist line no.")) asksBecauseOfValues = true;
-  if (outputLength > longestOutput) answer("flood", null);
+  if (outputLength > maxOutputLength) answer("flood", null);
   else if (/fatal error in ngspice|not enough memory/iu.test(line)) answer("fatal", null);
 }
 
 function answer(kind: "ended" | "fatal" | "flood", raw: Uint8Array<ArrayBuffer> | null): void {
   if (running === null) return;
-  const output = engine.getInfo().slice(-longestOutput);
+  const output = engine.getInfo().slice(-maxOutputLength);
   parentPort?.postMessage({ id: running, kind, raw, output }, raw === null ? [] : [raw.buffer]);
   running = null;
 }

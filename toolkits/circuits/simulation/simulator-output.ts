@@ -4,7 +4,7 @@ import type { Deck } from "./deck/deck.ts";
 import { placeOf } from "./deck/statements.ts";
 
 /** Characters of the output that a failure quotes, and the number of warnings that are reported. */
-const [longestQuote, maxWarnings] = [600, 8];
+const [maxQuoteLength, maxWarnings] = [600, 8];
 
 /** Meanings of the simulator's messages, most specific first. */
 const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggestion: string }[] = [
@@ -61,7 +61,7 @@ export function failureIn(output: string, analysis: Analysis, deck: Deck): AppEr
   const lines = [...new Set(tellingLines(output))].toSorted((left, right) => weight(left) - weight(right));
   const text = lines.join("\n");
   const meaning = meanings.find(({ words }) => words.test(text));
-  const quote = lines.slice(0, 8).join(" | ").slice(0, longestQuote);
+  const quote = lines.slice(0, 8).join(" | ").slice(0, maxQuoteLength);
   const where = placeIn(lines, deck);
   const head = meaning?.what ?? "The simulation failed.";
   return new AppError(

@@ -129,7 +129,7 @@ export interface Definition {
 }
 
 /** Characters examined per line. */
-const longestLine = 300;
+const maxLineLength = 300;
 
 /**
  * The definitions of a source text, found by the beginnings of its lines, not by a parser: long strings and comments are
@@ -145,7 +145,7 @@ export async function definitionsOf(
   for (const [index, whole] of text.split("\n").entries()) {
     const pause = breathe();
     if (pause !== undefined) await pause;
-    const line = whole.slice(0, longestLine).trimEnd();
+    const line = whole.slice(0, maxLineLength).trimEnd();
     if (open !== null) {
       const end = line.indexOf(open);
       if (end === -1) continue;

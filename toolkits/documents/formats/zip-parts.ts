@@ -8,7 +8,7 @@ const [maxBytes, maxParts] = [64 * 1024 * 1024, 10_000];
 const [endMark, entryMark, fileMark] = [0x06054b50, 0x02014b50, 0x04034b50];
 const [endLength, entryLength, fileLength] = [22, 46, 30];
 /** Maximum bytes of the final comment. */
-const longestComment = 65_535;
+const maxCommentLength = 65_535;
 
 /**
  * The parts of a ZIP file that `isWanted`, unpacked, by name. Throws `invalid_format` for an incomplete or encrypted
@@ -136,7 +136,7 @@ function entriesOf(bytes: Buffer): Entry[] {
 }
 
 function endOf(bytes: Buffer): number {
-  const first = Math.max(0, bytes.length - endLength - longestComment);
+  const first = Math.max(0, bytes.length - endLength - maxCommentLength);
   for (let at = bytes.length - endLength; at >= first; at -= 1) if (bytes.readUInt32LE(at) === endMark) return at;
   throw broken();
 }

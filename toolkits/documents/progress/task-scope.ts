@@ -50,7 +50,7 @@ const workspaceWords = new Set([
 ]);
 
 /** Maximum characters of a request that rules parse; a longer one is about more than moving files. */
-const longestRequest = 4000;
+const maxRequestLength = 4000;
 
 /** The scope of a move request: named files, or all files of a kind in a folder. */
 export type Scope =
@@ -64,7 +64,7 @@ export type Scope =
 export function scopeOf(given: string, isSorting: boolean): Scope {
   // The patterns take quadratic time on runs of white space.
   const request = given.replaceAll(/[^\S\n]+/gu, " ").replaceAll(/\s*\n\s*/gu, "\n");
-  if (request.length > longestRequest) return { kind: "unknown" };
+  if (request.length > maxRequestLength) return { kind: "unknown" };
   for (const list of namedLists) {
     const named = list.exec(request)?.[1];
     if (named === undefined) continue;

@@ -6,7 +6,7 @@ import { success, type ToolResult } from "../../../src/tools/runtime/result.ts";
 import { defineTool, type EditorBuffer, type ToolContext } from "../../../src/tools/runtime/tool.ts";
 
 /** Maximum characters of the text for an editor. */
-const longestText = 1_000_000;
+const maxTextLength = 1_000_000;
 /** Maximum diff lines in the event and in the question. */
 const [eventLines, previewLines] = [400, 20];
 /** Context lines of a diff. */
@@ -17,7 +17,7 @@ const EditInput = z
     edits: Edits.optional().describe("the changes by search and replace, as in edit_file"),
     content: z
       .string()
-      .max(longestText)
+      .max(maxTextLength)
       .optional()
       .describe("in place of edits: the new text of the whole document, not only the changed part"),
     instruction: z.string().max(2000).optional().describe("what the change is for, in a few words, for the user"),
@@ -63,8 +63,8 @@ const signs: Record<DiffLine["kind"], string> = { same: " ", removed: "-", added
 /** The text after the change. Throws what `applyEdits` throws, and `too_large`. */
 function afterChange(before: string, { edits, content }: EditInput): string {
   const after = edits === undefined ? (content ?? before) : applyEdits(before, edits).text;
-  if (after.length <= longestText) return after;
-  throw new AppError("too_large", `The document would have ${after.length} characters; ${longestText} are taken.`);
+  if (after.length <= maxTextLength) return after;
+  throw new AppError("too_large", `The document would have ${after.length} characters; ${maxTextLength} are taken.`);
 }
 
 /** The text that a call would produce, for the question; a call it would refuse changes nothing. */

@@ -8,7 +8,7 @@ import { readParts } from "../formats/zip-parts.ts";
  * Maximum characters of a text that becomes a Word document, and of one converted with pandoc, whose output is parsed
  * here.
  */
-const [longestText, longestForPandoc] = [2_000_000, 100_000];
+const [maxTextLength, longestForPandoc] = [2_000_000, 100_000];
 
 /** The first tag of an HTML text. */
 const htmlBegins =
@@ -31,8 +31,8 @@ export async function wordDocument(
   signal: AbortSignal,
   pandoc: () => Promise<string | undefined> = findPandoc,
 ): Promise<WordDocument> {
-  if (text.length > longestText) {
-    throw new AppError("too_large", `The text has ${text.length} characters; a Word document takes ${longestText}.`, {
+  if (text.length > maxTextLength) {
+    throw new AppError("too_large", `The text has ${text.length} characters; a Word document takes ${maxTextLength}.`, {
       suggestion: "Make several documents of it.",
     });
   }

@@ -9,7 +9,7 @@ import { viewText } from "./view-context.ts";
 /** Time limit for the complete response. */
 const longestAnswerMs = 10_000;
 /** Maximum characters of a response; more than any list of tasks. */
-const longestAnswer = 5_000_000;
+const maxAnswerLength = 5_000_000;
 
 /** A task in such services' format: the id under either name, one day or a list. */
 const ServedTask = z
@@ -184,7 +184,7 @@ async function textOf(response: Response): Promise<string> {
   let text = "";
   for await (const piece of response.body) {
     text += decoder.decode(piece, { stream: true });
-    if (text.length > longestAnswer)
+    if (text.length > maxAnswerLength)
       throw new AppError("too_large", "The planner's service gave a longer answer than can be read.");
   }
   return text + decoder.decode();

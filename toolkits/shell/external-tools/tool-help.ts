@@ -44,7 +44,7 @@ async function runOnce(file: string, request: string, signal: AbortSignal): Prom
   try {
     const code = await promise;
     const output = out().trim() === "" ? err().trim() : out().trim();
-    return code === 0 && output !== "" ? output.slice(0, longestHelp).toWellFormed() : null;
+    return code === 0 && output !== "" ? output.slice(0, maxHelpLength).toWellFormed() : null;
   } finally {
     signal.removeEventListener("abort", giveUp);
     if (leader !== undefined) endGroup(leader);
@@ -72,7 +72,7 @@ function gather(stream: ChildProcess["stdout"]): () => string {
   const chunks: Buffer[] = [];
   let bytes = 0;
   stream?.on("data", (chunk: Buffer) => {
-    if (bytes < longestHelp * 4) chunks.push(chunk);
+    if (bytes < maxHelpLength * 4) chunks.push(chunk);
     bytes += chunk.length;
   });
   return () => Buffer.concat(chunks).toString("utf8");
@@ -81,7 +81,7 @@ function gather(stream: ChildProcess["stdout"]): () => string {
 /** Lines at a file's start that are searched for help. */
 const headLines = 50;
 /** Maximum characters of a help text. */
-export const longestHelp = 4000;
+export const maxHelpLength = 4000;
 
 const slashes = new Set([".js", ".go", ".rs"]);
 const keywords = ["usage", "help", "description", "用法", "说明", "描述", "帮助"];
@@ -106,5 +106,5 @@ export function commentHelp(text: string, extension: string): string {
       found.push(comment);
     }
   }
-  return found.join("\n").trim().slice(0, longestHelp).toWellFormed();
+  return found.join("\n").trim().slice(0, maxHelpLength).toWellFormed();
 }

@@ -6,7 +6,7 @@ import { webGet, type WebAnswer } from "@millrace/engine/net/web-get";
 import type { WebRules } from "@millrace/engine/net/checked-agent";
 
 /** Milliseconds for an engine, maximum bytes of its response, and characters of a query. */
-const [patience, longestAnswer, longestQuery] = [10_000, 2 * 1024 * 1024, 400];
+const [patience, maxAnswerLength, maxQueryLength] = [10_000, 2 * 1024 * 1024, 400];
 
 /** Number of results: default and maximum. */
 export const [defaultPages, maxPages] = [5, 10];
@@ -36,7 +36,7 @@ export function createWebSearch(settings: SearchSettings, rules: WebRules, withi
       const wanted = engine.request(oneLine(query), Math.min(count, maxPages), settings);
       const headers = { accept: "application/json", ...wanted.headers };
       // Redirects are refused, so that the key goes only to the engine's own address.
-      const request = { ...wanted, headers, redirects: 0, limit: longestAnswer, within };
+      const request = { ...wanted, headers, redirects: 0, limit: maxAnswerLength, within };
       const answer = await webGet(request, { ...rules, allowed }, signal);
       if (answer.status !== 200) throw engine.failure?.(answer) ?? refused(engine.title, answer.status);
       const pages = engine.read(parse(answer, engine.title));
@@ -52,10 +52,10 @@ function oneLine(query: string): string {
     .toWellFormed()
     .replaceAll(/[\p{Cc}\s]+/gu, " ")
     .trim();
-  if (line.length <= longestQuery) return line;
-  const begin = line.slice(0, longestQuery);
+  if (line.length <= maxQueryLength) return line;
+  const begin = line.slice(0, maxQueryLength);
   const word = begin.lastIndexOf(" ");
-  return (word > longestQuery / 2 ? begin.slice(0, word) : begin).toWellFormed();
+  return (word > maxQueryLength / 2 ? begin.slice(0, word) : begin).toWellFormed();
 }
 
 function parse({ body }: WebAnswer, title: string): unknown {

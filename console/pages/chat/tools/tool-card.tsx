@@ -131,13 +131,13 @@ function Body({ call }: { call: Call }) {
 }
 
 /** Characters up to which a text can be the path of a file. */
-const longestPath = 1_000;
+const maxPathLength = 1_000;
 
 /** The file that a call is about. */
 function pathOf({ name, args }: Call): string | undefined {
   if (/list|search|find|grep/iu.test(name)) return undefined;
   const path = args?.["path"] ?? args?.["file_path"];
-  return typeof path === "string" && path !== "" && path.length <= longestPath ? path : undefined;
+  return typeof path === "string" && path !== "" && path.length <= maxPathLength ? path : undefined;
 }
 
 /** Offers to make the call once more, where the thread is of this server's assistant and it knows the tool. */

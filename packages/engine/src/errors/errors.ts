@@ -88,7 +88,7 @@ export function explain({ message, suggestion }: AppError): string {
 }
 
 /** Maximum characters of a thrown object. */
-const longestJson = 500;
+const maxJsonLength = 500;
 
 /** The text of anything thrown, even if it is not an error or cannot be stringified; never empty, never throws. */
 export function errorMessage(error: unknown): string {
@@ -96,7 +96,7 @@ export function errorMessage(error: unknown): string {
   if (typeof error !== "object" || error === null) return String(error) || "Nothing was said about the failure.";
   try {
     const message: unknown = Reflect.get(error, "message");
-    return typeof message === "string" && message !== "" ? message : JSON.stringify(error).slice(0, longestJson);
+    return typeof message === "string" && message !== "" ? message : JSON.stringify(error).slice(0, maxJsonLength);
   } catch {
     // Foreign code may throw anything; reading it must not throw again.
     return "The failure cannot be written.";

@@ -18,7 +18,7 @@ export interface FoundPage {
 }
 
 /** Maximum characters of title, snippet, date and URL; longer URLs are dropped. */
-const [titleLength, snippetLength, dateLength, longestUrl] = [200, 600, 40, 2000];
+const [titleLength, snippetLength, dateLength, maxUrlLength] = [200, 600, 40, 2000];
 
 /**
  * Converts pages to results: unique http(s) URLs, single-line texts without marks and control characters, so that a
@@ -28,7 +28,7 @@ export function toSearchResults(pages: readonly FoundPage[], most: number): Sear
   const results = new Map<string, SearchResult>();
   for (const { title, snippet, url, date } of pages) {
     if (results.size >= most) break;
-    if (typeof url !== "string" || url.length > longestUrl || !URL.canParse(url)) continue;
+    if (typeof url !== "string" || url.length > maxUrlLength || !URL.canParse(url)) continue;
     const { protocol, href } = new URL(url);
     if ((protocol !== "http:" && protocol !== "https:") || results.has(href)) continue;
     const named = plain(title, titleLength);

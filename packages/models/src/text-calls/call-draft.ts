@@ -1,7 +1,7 @@
-import { longestCall, type CallProblem, type PartList } from "./forms/tool-use.ts";
+import { maxCallLength, type CallProblem, type PartList } from "./forms/tool-use.ts";
 
 /** Characters kept of a call's original text, in case it turns out to be broken. */
-const longestWritten = 2000;
+const maxWrittenLength = 2000;
 
 /** A call with a known name and an unknown end: it becomes either a complete call or one problem. */
 export class CallDraft {
@@ -27,11 +27,11 @@ export class CallDraft {
   /** Counts the characters of the call; beyond the limit it is a problem. */
   add(written: string): void {
     if (this.#isOver) return;
-    if (this.#written.length < longestWritten) {
-      this.#written += written.slice(0, longestWritten - this.#written.length);
+    if (this.#written.length < maxWrittenLength) {
+      this.#written += written.slice(0, maxWrittenLength - this.#written.length);
     }
     this.#length += written.length;
-    if (this.#length > longestCall) this.fail("too_large", `A call may be ${longestCall} characters long.`);
+    if (this.#length > maxCallLength) this.fail("too_large", `A call may be ${maxCallLength} characters long.`);
   }
 
   /** Sets a parameter; the last value wins. */

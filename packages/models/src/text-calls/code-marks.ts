@@ -1,5 +1,5 @@
 /** Maximum indentation of a code fence, including list and quotation marks. */
-const longestIndent = 40;
+const maxIndentLength = 40;
 const indent = /^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+|>)*[ \t]*$/;
 
 /**
@@ -31,13 +31,13 @@ export class CodeMarks {
       this.#open = 0;
       if (this.#fence !== undefined) this.#fence.isFirstLine = false;
     }
-    this.#line += text.slice(last + 1, last + 2 + longestIndent - this.#line.length);
+    this.#line += text.slice(last + 1, last + 2 + maxIndentLength - this.#line.length);
   }
 
   /** Processes a run of backticks or tildes, given the character after it (empty at the end). */
   run(char: string, length: number, next: string): void {
-    const isIndent = this.#line.length <= longestIndent && indent.test(this.#line);
-    this.#line += char.repeat(Math.min(length, longestIndent));
+    const isIndent = this.#line.length <= maxIndentLength && indent.test(this.#line);
+    this.#line += char.repeat(Math.min(length, maxIndentLength));
     const fence = this.#fence;
     if (fence !== undefined) {
       // ```code``` in one line is no fence.

@@ -93,7 +93,7 @@ const CallOfThreadShape = CallShape.omit({ result: true })
 /** Threads that are looked through for the calls of a tool. */
 const maxThreads = 20;
 /** Characters of a message among others. */
-const longestMessage = 300;
+const maxMessageLength = 300;
 const tag = "Tools";
 
 /** `/tools`: the available tools; `/threads/:id/tools/:name/run` and `/preview`: a manual call. */
@@ -152,7 +152,7 @@ function toldIn(language: Language, result: ToolResult): ToolResult {
 
 function messageIn(result: unknown): string | null {
   const message = z.looseObject({ message: z.string() }).safeParse(result).data?.message;
-  return message === undefined ? null : message.slice(0, longestMessage);
+  return message === undefined ? null : message.slice(0, maxMessageLength);
 }
 
 function runRoute(routes: HttpApp): void {

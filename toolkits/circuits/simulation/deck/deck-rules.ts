@@ -33,7 +33,7 @@ const knownOptions = new Set(
 );
 
 /** Maximum characters of a statement, and statements of a circuit. */
-const [longestStatement, maxStatements] = [20_000, 50_000];
+const [maxStatementLength, maxStatements] = [20_000, 50_000];
 
 /**
  * Decides about a statement. A deck is a program: it may open files, load code and, in its control section, start
@@ -114,10 +114,10 @@ export function checkSize(statements: readonly Statement[]): void {
 
 function checkCharacters(statement: Statement): void {
   const { text } = statement;
-  if (text.length > longestStatement) {
+  if (text.length > maxStatementLength) {
     throw new AppError(
       "too_large",
-      `${placeOf(statement)}: the statement has more than ${longestStatement} characters.`,
+      `${placeOf(statement)}: the statement has more than ${maxStatementLength} characters.`,
       {
         suggestion: "Split it up.",
       },

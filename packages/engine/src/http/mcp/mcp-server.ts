@@ -18,7 +18,7 @@ import type { Assistant } from "../../storage/records.ts";
 import type { EventStore } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 
 /** Milliseconds for a person's answer; after that, the call returns the pending question. */
-const longestQuestion = 30 * 60_000;
+const maxQuestionLength = 30 * 60_000;
 
 /** The input of one client's server: the caller's services, and facts from its requests. */
 export interface ClientOfServer {
@@ -62,7 +62,7 @@ export function createMcpServer(client: ClientOfServer): Server {
           server.getClientCapabilities()?.elicitation === undefined
             ? undefined
             : async (question, text) => {
-                const options = { relatedRequestId: requestId, signal, timeout: longestQuestion };
+                const options = { relatedRequestId: requestId, signal, timeout: maxQuestionLength };
                 const { action, content } = await server.elicitInput(formOf(question, text), options);
                 return action === "accept" ? decisionOf(question, content ?? {}) : declined(question, action);
               },

@@ -6,11 +6,11 @@ import { JsonObject } from "../../storage/records.ts";
 import { Attachments, readExtras, References, roleNamed, roleOf } from "./message-fields.ts";
 
 /** Maximum characters of a message. */
-export const longestText = 1_000_000;
+export const maxTextLength = 1_000_000;
 /** Maximum parts of a message. */
 export const maxParts = 1000;
 
-const Content = z.union([z.string().max(longestText), z.array(z.looseObject({ type: z.string() })).max(maxParts)]);
+const Content = z.union([z.string().max(maxTextLength), z.array(z.looseObject({ type: z.string() })).max(maxParts)]);
 const Call = z.object({
   id: z.string().min(1).max(200),
   name: z.string().min(1).max(200),

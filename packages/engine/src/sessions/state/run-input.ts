@@ -3,7 +3,7 @@ import { AppError } from "../../errors/errors.ts";
 import type { RunCommand } from "../../runs/attempt/execute.ts";
 import { JsonObject, type Session } from "../../storage/records.ts";
 import { Attachments, References } from "../messages/message-fields.ts";
-import { longestText, maxParts, type StoredMessage } from "../messages/stored-message.ts";
+import { maxTextLength, maxParts, type StoredMessage } from "../messages/stored-message.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import { v7 as newId } from "@langchain/core/utils/uuid";
 import { isHumanMessage } from "../../message-kinds.ts";
@@ -16,7 +16,7 @@ import { lastRunOf } from "../overview/last-run.ts";
 const Carried = z.looseObject({ attachments: Attachments.nullish(), references: References.nullish() });
 
 const InputMessage = z.looseObject({
-  content: z.union([z.string().max(longestText), z.array(z.unknown()).max(maxParts)]).nullish(),
+  content: z.union([z.string().max(maxTextLength), z.array(z.unknown()).max(maxParts)]).nullish(),
   attachments: Attachments.nullish(),
   references: References.nullish(),
   additional_kwargs: Carried.nullish(),

@@ -148,7 +148,7 @@ function at(value: unknown, steps: readonly string[]): unknown[] {
 }
 
 /** Texts of one item that are embedded at most, and characters of one text. */
-const [maxTexts, longestText] = [100, 20_000];
+const [maxTexts, maxTextLength] = [100, 20_000];
 
 /** The texts of an item that are embedded: at the item's own paths, else at those of the index; none for `false`. */
 export function textsToEmbed(
@@ -162,7 +162,7 @@ export function textsToEmbed(
     .map((found) => (typeof found === "string" ? found : JSON.stringify(found)))
     .filter((text) => text.trim() !== "")
     .slice(0, maxTexts)
-    .map((text) => text.slice(0, longestText).toWellFormed());
+    .map((text) => text.slice(0, maxTextLength).toWellFormed());
 }
 
 /** A vector of the same direction and the length 1; one without a direction stays as it is. */

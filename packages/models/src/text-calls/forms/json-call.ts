@@ -7,7 +7,7 @@ import type { PartList } from "./tool-use.ts";
 
 const nameKeys = ["tool", "name"];
 const argumentKeys = ["arguments", "parameters", "args", "input"];
-const longestName = 64;
+const maxNameLength = 64;
 const longestSpace = 100;
 const Call = z.looseObject(Object.fromEntries(argumentKeys.map((key) => [key, z.unknown().optional()])));
 
@@ -72,7 +72,7 @@ function* readText(cursor: Cursor): Reading<{ raw: string; text?: string }> {
     while (cursor.mustWait) yield;
     const { char } = cursor;
     const isEnd = char === quote;
-    if (!isEnd && (!/[\w.-]/.test(char) || raw.length > longestName)) return { raw };
+    if (!isEnd && (!/[\w.-]/.test(char) || raw.length > maxNameLength)) return { raw };
     raw += char;
     cursor.skip();
     if (isEnd) return { raw, text: raw.slice(1, -1) };

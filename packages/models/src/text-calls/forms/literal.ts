@@ -1,6 +1,6 @@
 import type { Cursor, Reading } from "../cursor.ts";
 
-const longestName = 64;
+const maxNameLength = 64;
 
 /** Consumes as much of `literal` as matches here; compare lengths for a full match. */
 export function* readLiteral(cursor: Cursor, literal: string): Reading<string> {
@@ -19,7 +19,7 @@ export function* readToolName(cursor: Cursor): Reading<string> {
   let name = "";
   for (;;) {
     while (cursor.mustWait) yield;
-    if (!/[\w.-]/.test(cursor.char) || name.length >= longestName) return name;
+    if (!/[\w.-]/.test(cursor.char) || name.length >= maxNameLength) return name;
     name += cursor.char;
     cursor.skip();
   }

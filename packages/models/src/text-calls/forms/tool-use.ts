@@ -1,5 +1,5 @@
 /** Maximum characters of a call; longer ones are discarded. */
-export const longestCall = 1_048_576;
+export const maxCallLength = 1_048_576;
 
 /** A call in text, emitted when its name is known and again when complete. */
 export interface ToolUse {

@@ -5,7 +5,7 @@ import { Listener } from "../database/listener.ts";
 import { channelOf, encodeNotification, NotificationQueue } from "./notification-queue.ts";
 
 /** The longest payload that NOTIFY accepts, in bytes. Clients may choose long ids. */
-const longestPayload = 7_999;
+const maxPayloadLength = 7_999;
 
 const Envelope = z.tuple([z.number(), PeerNotification]);
 
@@ -64,7 +64,7 @@ export class PostgresNotifications implements PeerNotifications {
   send(to: number | "all", notification: PeerNotification): boolean {
     if (!this.hasPeers) return true;
     const payload = encodeNotification(this.#id(), notification);
-    if (Buffer.byteLength(payload) > longestPayload) return false;
+    if (Buffer.byteLength(payload) > maxPayloadLength) return false;
     this.#queue.enqueue(channelOf(to), payload);
     return true;
   }
