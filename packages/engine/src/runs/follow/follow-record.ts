@@ -13,7 +13,7 @@ const runsReplayed = 1000;
 const runsAtOnce = 50;
 /** The most runs that a reader without a place gets. */
 const runsUnasked = 10;
-/** An end that is so many milliseconds after a run came is no matter of clocks: the run has minWait for it. */
+/** An end that is so many milliseconds after a run came is no matter of clocks: the run has waited for it. */
 const minWait = 50;
 
 /**
@@ -50,7 +50,7 @@ interface RecordReader {
  * The events of a session's runs, one run after the other in the order in which they start. A run that was stopped before it
  * started comes at the time of its end, amid the events of the run that was executed then. Ends only with the session or the
  * server. Starts with all runs that were not over at `since` (milliseconds since 1970), by default with the newest one and
- * those that it minWait for: older events are in the session's state. An unknown session has an empty record.
+ * those that it waited for: older events are in the session's state. An unknown session has an empty record.
  */
 export async function* followRecord(
   sources: RunSources & { sessions: SessionPublisher },
@@ -150,7 +150,7 @@ function kindOf({ status, attempt }: Run, found: ActiveRun | undefined): "waits"
 }
 
 /**
- * Whether a reader without a position gets a run: the newest one, and those that it minWait for. A client that reconnects
+ * Whether a reader without a position gets a run: the newest one, and those that it waited for. A client that reconnects
  * without a position may still wait for the end of one run while the next is executed.
  */
 function isUnasked(run: Run, [newest, ...others]: readonly Run[]): boolean {
