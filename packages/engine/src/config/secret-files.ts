@@ -33,7 +33,7 @@ export class SecretFiles {
     for (const name of names.filter(isSecret)) {
       const path = env[fileVariable(name)]?.trim() ?? "";
       if (path === "") continue;
-      const file = new OverrideFile(path, readSecret, (warning) => this.#tell(name, warning.problem));
+      const file = new OverrideFile(path, readSecret, (warning) => this.#warn(name, warning.problem));
       const found = file.read();
       if (env[name]) problems.push(`${name} and ${fileVariable(name)} are both set`);
       else if (found.kind === "value") this.#files.set(name, { file, last: found.value, isMissing: false });
@@ -58,7 +58,7 @@ export class SecretFiles {
     if (found.kind === "value") {
       if (found.value !== known.last) this.#logger?.info({ variable: fileVariable(name) }, "secret_changed");
       known.last = found.value;
-    } else if (found.kind === "none" && !known.isMissing) this.#tell(name, problemOf(found));
+    } else if (found.kind === "none" && !known.isMissing) this.#warn(name, problemOf(found));
     known.isMissing = found.kind === "none";
     return known.last;
   }
@@ -68,7 +68,7 @@ export class SecretFiles {
     return Object.fromEntries([...this.#files.keys()].map((name) => [name, this.value(name) ?? ""]));
   }
 
-  #tell(name: string, problem: string): void {
+  #warn(name: string, problem: string): void {
     this.#logger?.error({ variable: fileVariable(name), problem }, "secret_file_not_used");
   }
 }

@@ -39,7 +39,7 @@ export function openUserModules(folder: string, warn?: (problem: string) => void
   // Node 22.14 lacks these hooks: modules must be written the way Node expects.
   if (isOpen || isOwn(realpathSync(folder)) || typeof nodeModule.registerHooks !== "function") return;
   isOpen = true;
-  const settings = createTsconfigReader((problem) => warnings.forEach((tell) => tell(problem)));
+  const settings = createTsconfigReader((problem) => warnings.forEach((warn) => warn(problem)));
   const transformer = createTransformer(settings, (specifier, from) => {
     const file = ownFile(specifier, from, settings);
     return file !== undefined && transformed.test(file) ? file : undefined;

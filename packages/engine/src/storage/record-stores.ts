@@ -104,7 +104,7 @@ export interface CronStore {
   /** `metadata` filters by containment. `total` counts all matches, not the page. */
   search(query: CronQuery): Promise<{ crons: Cron[]; total: number }>;
   /** Calls back with the date (ISO) at which a cron that was written just now is due. */
-  onDueDate(tell: (date: string) => void): void;
+  onDueDate(listener: (date: string) => void): void;
   /** Enabled ones whose date has come by `now` (ISO date), first due first. */
   due(now: string): Promise<Cron[]>;
   /** The date at which the next one is due; `undefined` when none is. */
@@ -135,7 +135,7 @@ export interface SessionTtlStore {
   /** The time of a session is not looked at before `time` (ISO date). */
   moveOn(sessionId: string, time: string): Promise<void>;
   /** Calls back with the time (ISO date) at which a session that was given one just now is due. */
-  onExpiry(tell: (time: string) => void): void;
+  onExpiry(listener: (time: string) => void): void;
   /** When the next one could be due (ISO date); `undefined` when none has a time. */
   next(): Promise<string | undefined>;
 }

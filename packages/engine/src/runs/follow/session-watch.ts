@@ -38,11 +38,11 @@ export class SessionWatch {
   #isClosed = false;
 
   /** `onRemoved` is called when the session is removed. */
-  constructor(sessionId: string, parts: SessionWatchOptions, tell: (run: RunStart) => void, gone: () => void) {
+  constructor(sessionId: string, parts: SessionWatchOptions, onRun: (run: RunStart) => void, onRemoved: () => void) {
     this.#sessionId = sessionId;
     this.#parts = parts;
-    this.#onRun = tell;
-    this.#onRemoved = gone;
+    this.#onRun = onRun;
+    this.#onRemoved = onRemoved;
     this.#subscribe();
     this.ready = this.#poll((run) => this.#known.add(run.run_id)).then(() => this.#schedulePoll());
     // A reader that has left does not handle the rejection.

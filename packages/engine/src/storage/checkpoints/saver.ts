@@ -145,15 +145,15 @@ export class WriteBatcher {
   write(work: () => void, when: "now" | "soon" | "input"): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure.error);
     if (this.#isClosed) return Promise.resolve();
-    const group = (this.#open ??= {
+    const batch = (this.#open ??= {
       works: [],
       written: Promise.withResolvers(),
-      turn: setImmediate(() => this.#end(group)),
+      turn: setImmediate(() => this.#end(batch)),
     });
-    group.works.push(work);
-    if (when === "now") this.#end(group);
-    if (when !== "input") return group.written.promise;
-    group.written.promise.catch((error: unknown) => {
+    batch.works.push(work);
+    if (when === "now") this.#end(batch);
+    if (when !== "input") return batch.written.promise;
+    batch.written.promise.catch((error: unknown) => {
       this.#failure ??= { error };
     });
     return Promise.resolve();
@@ -166,10 +166,10 @@ export class WriteBatcher {
     await this.#writing;
   }
 
-  #end(group: Batch): void {
+  #end(batch: Batch): void {
     this.#open = undefined;
-    clearImmediate(group.turn);
-    this.#waiting.push(group);
+    clearImmediate(batch.turn);
+    this.#waiting.push(batch);
     this.#writing ??= this.#writeAll();
   }
 
@@ -177,21 +177,21 @@ export class WriteBatcher {
     /** How many of those that wait are written one by one, since they could not be together. */
     let apart = 0;
     while (this.#waiting.length > 0) {
-      const groups = this.#waiting.splice(0, apart > 0 ? 1 : this.#waiting.length);
+      const batches = this.#waiting.splice(0, apart > 0 ? 1 : this.#waiting.length);
       apart = Math.max(0, apart - 1);
       let isWorking = false;
       try {
         await this.#write(() => {
           isWorking = true;
-          for (const { works } of groups) for (const work of works) work();
+          for (const { works } of batches) for (const work of works) work();
           isWorking = false;
         });
-        for (const { written } of groups) written.resolve();
+        for (const { written } of batches) written.resolve();
       } catch (error) {
-        if (isWorking && groups.length > 1) {
-          this.#waiting.unshift(...groups);
-          apart = groups.length;
-        } else for (const { written } of groups) written.reject(error);
+        if (isWorking && batches.length > 1) {
+          this.#waiting.unshift(...batches);
+          apart = batches.length;
+        } else for (const { written } of batches) written.reject(error);
       }
       // What has waited for this write goes on first: its checkpoint then goes with the writes before it.
       if (this.#waiting.length > 0) await nextTurn();

@@ -14,7 +14,7 @@ export function createItemStore(items: ItemRows): ItemStore {
   const listeners: ((time: string) => void)[] = [];
   const catchUp = createPendingEmbedder();
   let index: ItemIndex | undefined;
-  const tell = (times: Iterable<string | null>): void => {
+  const notifyExpiry = (times: Iterable<string | null>): void => {
     for (const time of times) if (time !== null) for (const listener of listeners) listener(time);
   };
   /** The time of items that were read begins anew; most have none, and cost nothing. */
@@ -22,7 +22,7 @@ export function createItemStore(items: ItemRows): ItemStore {
     const timed = rows.flatMap(({ id, ttl }) => (ttl === null ? [] : [{ id, expires_at: expiryAfter(ttl) }]));
     if (timed.length === 0) return;
     await items.expireAt(timed);
-    tell(timed.map(({ expires_at }) => expires_at));
+    notifyExpiry(timed.map(({ expires_at }) => expires_at));
   };
   const embed: ItemStore["embed"] = async (owner, places) => {
     if (index !== undefined) await embedItems({ items, index }, { owner, places });
@@ -30,7 +30,7 @@ export function createItemStore(items: ItemRows): ItemStore {
   return {
     async change(owner, changes, embeds = true) {
       const written = await items.write(owner, changes.map(toWrittenItem));
-      tell(written.map(({ expires_at }) => expires_at));
+      notifyExpiry(written.map(({ expires_at }) => expires_at));
       if (embeds) await embed(owner, changes);
     },
 

@@ -88,7 +88,7 @@ export interface ItemStore {
   /** Removes what has expired, and says when the next item does (ISO date); `undefined` when none will. */
   expire(): Promise<string | undefined>;
   /** Calls back with the time (ISO date) at which an item that was written or read just now expires. */
-  onExpiry(tell: (time: string) => void): void;
+  onExpiry(listener: (time: string) => void): void;
   /** From now on queries go by meaning; items of before are embedded when something is looked for among them. */
   useIndex(index: ItemIndex): void;
   /** Removes all items of an owner. */

@@ -87,7 +87,7 @@ export class PostgresDatabase implements Statements {
   readonly #last = new Map<string, Promise<unknown>>();
   /** Failures of statements that may have been carried out nevertheless. */
   readonly #unknown = new WeakSet<AppError>();
-  #tell: ChangeListener | undefined;
+  #listener: ChangeListener | undefined;
   #closing: Promise<void> | undefined;
   #refusal: AppError | undefined;
   #lost: () => void = () => undefined;
@@ -136,12 +136,12 @@ export class PostgresDatabase implements Statements {
   }
 
   note(...changes: Change[]): void {
-    if (changes.length > 0) this.#tell?.(changes);
+    if (changes.length > 0) this.#listener?.(changes);
   }
 
   /** Tells the listener of what is changed from now on, after each commit. There is one listener. */
   watch(listener: ChangeListener): void {
-    this.#tell = listener;
+    this.#listener = listener;
   }
 
   /**

@@ -50,26 +50,26 @@ export function toStorageError(error: unknown, place: string): AppError {
   if (error instanceof AppError) return error;
   const { code = "", message } = Failure.catch({ ...noFailure, message: String(error) }).parse(error);
   const said = `PostgreSQL at ${place}: ${message}`;
-  const tell = (kind: AppError["code"], suggestion: string, recoverable = false): AppError =>
+  const toAppError = (kind: AppError["code"], suggestion: string, recoverable = false): AppError =>
     new AppError(kind, said, { cause: error, suggestion, recoverable });
   if (code === "28P01" || code === "28000" || (code === "" && /password/iu.test(message)))
-    return tell("config", "Check the user and the password in MILLRACE_DATABASE.");
+    return toAppError("config", "Check the user and the password in MILLRACE_DATABASE.");
   if (untrusted.test(code) || (code === "" && untrusted.test(message)))
-    return tell("config", "Check sslmode in MILLRACE_DATABASE, and the certificate of PostgreSQL.");
+    return toAppError("config", "Check sslmode in MILLRACE_DATABASE, and the certificate of PostgreSQL.");
   if (code === "3D000")
-    return tell("config", "Create the database (createdb), or correct its name in MILLRACE_DATABASE.");
+    return toAppError("config", "Create the database (createdb), or correct its name in MILLRACE_DATABASE.");
   if (code === "42501")
-    return tell("storage_readonly", "Grant the user of MILLRACE_DATABASE all rights on the database.");
-  if (code === "53100") return tell("storage_full", "Free some space on the disk of PostgreSQL.", true);
-  if (code === "XX001" || code === "XX002") return tell("storage_corrupt", "Restore the database from a backup.");
+    return toAppError("storage_readonly", "Grant the user of MILLRACE_DATABASE all rights on the database.");
+  if (code === "53100") return toAppError("storage_full", "Free some space on the disk of PostgreSQL.", true);
+  if (code === "XX001" || code === "XX002") return toAppError("storage_corrupt", "Restore the database from a backup.");
   if (unreadable.test(code)) {
-    return tell(
+    return toAppError(
       "invalid_parameter",
       "Leave the character NUL and halves of surrogate pairs out of identifiers and names.",
     );
   }
   if (lost.test(code) || (code === "" && lostSaid.test(message))) {
-    return tell("storage_unavailable", "Check that PostgreSQL runs at the address in MILLRACE_DATABASE.", true);
+    return toAppError("storage_unavailable", "Check that PostgreSQL runs at the address in MILLRACE_DATABASE.", true);
   }
-  return tell("storage_io", "Look into the log of PostgreSQL.");
+  return toAppError("storage_io", "Look into the log of PostgreSQL.");
 }

@@ -28,7 +28,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
       const set: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(clusterTime(), minutes) };
       const written = await database.rows(upsert, [session_id, minutes, strategy, set.expires_at]);
       if (written.length === 0) return undefined;
-      for (const tell of listeners) tell(set.expires_at);
+      for (const listener of listeners) listener(set.expires_at);
       return set;
     },
 
@@ -37,7 +37,7 @@ export function createSessionTtlStore(database: PostgresDatabase): SessionTtlSto
       await database.rows(sql, [sessionId, time]);
     },
 
-    onExpiry: (tell) => void listeners.push(tell),
+    onExpiry: (listener) => void listeners.push(listener),
 
     async get(sessionId) {
       const [row] = await database.read(`${select} WHERE session_id = $1`, [sessionId]);

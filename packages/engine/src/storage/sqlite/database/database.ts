@@ -103,7 +103,7 @@ export class Database {
   readonly #statements = new Map<string, BetterSqlite3.Statement>();
   #undo: (() => void)[] = [];
   #changes: Change[] = [];
-  #tell: ChangeListener | undefined;
+  #listener: ChangeListener | undefined;
   /** Notes what the open transaction changes; absent without a listener, so that it costs nothing. */
   note: ((change: Change) => void) | undefined;
 
@@ -132,7 +132,7 @@ export class Database {
 
   /** Tells the listener of what each transaction has changed, after its commit. */
   watch(listener: ChangeListener): void {
-    this.#tell = listener;
+    this.#listener = listener;
     this.note = (change) => void this.#changes.push(change);
   }
 
@@ -163,7 +163,7 @@ export class Database {
       this.prepare(nested ? "RELEASE work" : "COMMIT").run();
       if (!nested) {
         this.#undo = [];
-        if (this.#changes.length > 0) this.#tell?.(this.#changes.splice(0));
+        if (this.#changes.length > 0) this.#listener?.(this.#changes.splice(0));
       }
       return result;
     } catch (error) {

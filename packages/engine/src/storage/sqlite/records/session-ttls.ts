@@ -30,7 +30,7 @@ export function createSessionTtlStore(database: Database, commits: GroupCommit):
         const row: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(Date.now(), minutes) };
         return database.prepare(upsert).run(row).changes > 0 ? row : undefined;
       });
-      if (set !== undefined) for (const tell of listeners) tell(set.expires_at);
+      if (set !== undefined) for (const listener of listeners) listener(set.expires_at);
       return set;
     },
 
@@ -39,7 +39,7 @@ export function createSessionTtlStore(database: Database, commits: GroupCommit):
       await commits.transaction(() => database.prepare(update).run({ session_id, time }));
     },
 
-    onExpiry: (tell) => void listeners.push(tell),
+    onExpiry: (listener) => void listeners.push(listener),
 
     get: async (sessionId) => {
       const row = database.read(() => find(sessionId));
