@@ -26,7 +26,7 @@ import { toolsOfOwner } from "../toolkits/tools-of-owner.ts";
 import { Activity, type LiveActivity } from "./activity.ts";
 import { backgroundOf, type BackgroundRuns } from "./background.ts";
 import type { ConversationEvent } from "./conversation.ts";
-import { keepTurn, type KeptTurn, nodesWithLoop } from "./keep-turn.ts";
+import { keepTurn, type KeptTurn, nodesWithLoop, type TurnToKeep } from "./keep-turn.ts";
 import { logEvent } from "./log-event.ts";
 import { replaceWithCalls, shownState, withAskedCalls } from "./open-calls.ts";
 import { lastReplyId } from "./state-between-runs.ts";
@@ -169,10 +169,7 @@ export class AgentRun implements RunCompanion, StreamCompanion, RunServicesProvi
     this.#emit({ type: "stop_requested", stop_reason: reason });
   }
 
-  async saveStoppedTurn(
-    reason: StopReason,
-    turn?: { graph: ServedGraph; saver: BaseCheckpointSaver },
-  ): Promise<EmittedTurn> {
+  async saveStoppedTurn(reason: StopReason, turn?: Pick<TurnToKeep, "graph" | "saver">): Promise<EmittedTurn> {
     const { run } = this.#active;
     const services = { ...this.#parts.services, progress: this.#progress };
     const kept = turn === undefined ? nothingKept : await keepTurn({ ...turn, run, services, reason });

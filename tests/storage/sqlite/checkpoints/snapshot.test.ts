@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   append,
-  type Body,
+  type CheckpointBody,
   commonPrefix,
   concat,
   expand,
@@ -10,7 +10,7 @@ import {
   fromRowText,
   toRowText,
   slice,
-  type Stored,
+  type StoredValue,
 } from "@millrace/engine/storage/checkpoints/snapshot";
 
 function rangesOf(sequences: readonly number[]): Ranges {
@@ -40,12 +40,12 @@ const version = fc.oneof(fc.nat(5), fc.constantFrom("v1", "v2"));
 const versions = fc
   .uniqueArray(fc.tuple(name, version), { selector: ([key]) => key })
   .map((entries) => new Map(entries));
-const stored: fc.Arbitrary<Stored> = fc.oneof(
-  fc.jsonValue().map((value): Stored => ({ kind: "text", text: JSON.stringify(value) })),
-  fc.nat(9).map((key): Stored => ({ kind: "blob", key, data: `blob ${key}` })),
-  sequences.map((list): Stored => ({ kind: "list", ranges: rangesOf(list), live: undefined, weight: 0 })),
+const stored: fc.Arbitrary<StoredValue> = fc.oneof(
+  fc.jsonValue().map((value): StoredValue => ({ kind: "text", text: JSON.stringify(value) })),
+  fc.nat(9).map((key): StoredValue => ({ kind: "blob", key, data: `blob ${key}` })),
+  sequences.map((list): StoredValue => ({ kind: "list", ranges: rangesOf(list), live: undefined, weight: 0 })),
 );
-const body: fc.Arbitrary<Body> = fc.record({
+const body: fc.Arbitrary<CheckpointBody> = fc.record({
   version: fc.constantFrom(1, 4),
   time: fc.oneof(fc.nat(), fc.constant("some day")),
   metadata: fc.constantFrom("{}", '{"step":1}'),
@@ -54,7 +54,7 @@ const body: fc.Arbitrary<Body> = fc.record({
   values: fc.uniqueArray(fc.tuple(name, stored), { selector: ([key]) => key }).map((entries) => new Map(entries)),
 });
 
-function sorted(of: Body): unknown {
+function sorted(of: CheckpointBody): unknown {
   const entries = <Value>(map: ReadonlyMap<string, Value>) =>
     [...map].sort(([left], [right]) => (left < right ? -1 : 1));
   return {
