@@ -23,7 +23,7 @@ import { ModelServices } from "@millrace/models/resilience/model-services";
 import { offline } from "@millrace/offline/offline";
 import { agentGraphs, agentRuns } from "./agent-runs/agent-run.ts";
 import { type AgentMetrics, createAgentMetrics } from "./agent-runs/agent-metrics.ts";
-import { createCallBack } from "./callbacks/callback.ts";
+import { createCallbackInvoker } from "./callbacks/callback.ts";
 import { callbacks } from "./callbacks/index.ts";
 import { rulesDocument } from "./context/documentation/rules-document.ts";
 import { createTokenCounter } from "./context/tokens/token-counter.ts";
@@ -74,7 +74,7 @@ export async function startServer(
 function openAgent({ config, workspace, logger, storage, items, graphs, custom }: ServerParts): OpenedExtension {
   const prompts = openPrompts(config.dataDir, promptParts(), logger, countText);
   const metrics = createAgentMetrics();
-  const { callBack, counter, hooks } = openWatchers(config, logger, metrics);
+  const { invokeCallbacks, counter, hooks } = openWatchers(config, logger, metrics);
   const rules = createRuleFolders({ workspace, home: homedir(), logger });
   const settings = openSettings(config, logger);
   const { models, ollama, modelServices, loadModel } = openModelParts(config, prompts, logger, metrics);
@@ -96,14 +96,14 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
     changedFiles,
     toolkitServices,
   };
-  const services = withLiveSettings({ ...lent, hooks, callBack, onUsage: metrics.onUsage }, settings);
+  const services = withLiveSettings({ ...lent, hooks, invokeCallbacks, onUsage: metrics.onUsage }, settings);
   const titles = startTitleWriter({ ...services, storage, model: () => models.roles().titles, prompts, logger });
   const tokens = createTokenCounter(logger);
   const { agents, toolkits } = lent;
   const consoleBuild = config.console ? openConsoleBuild(logger) : undefined;
   let runs: Runs | undefined;
   let endConsole: (() => void) | undefined;
-  const forRuns = { storage, logger, services, callBack, onConversation: titles.consider };
+  const forRuns = { storage, logger, services, invokeCallbacks, onConversation: titles.consider };
   const forModelRoutes = { models, modelServices, ollama, tokens, settings };
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
@@ -165,12 +165,12 @@ function openOperations(
 
 /** Observers that change nothing: callbacks, the tool log and tool statistics. */
 function openWatchers({ toolHooks }: Config, logger: Logger, metrics: AgentMetrics) {
-  const onProblem: Parameters<typeof createCallBack>[1] = (problem) => logger.warn(problem, "callback_failed");
-  const callBack = callbacks.length === 0 ? undefined : createCallBack(callbacks, onProblem);
+  const onProblem: Parameters<typeof createCallbackInvoker>[1] = (problem) => logger.warn(problem, "callback_failed");
+  const invokeCallbacks = callbacks.length === 0 ? undefined : createCallbackInvoker(callbacks, onProblem);
   const counter = createToolCounter();
-  const watching = callBack === undefined ? [] : [callbackHook(callBack)];
+  const watching = invokeCallbacks === undefined ? [] : [callbackHook(invokeCallbacks)];
   const hooks = toolHooks ? [toolLog(logger), ...watching, counter.hook, metrics.hook] : [];
-  return { callBack, counter, hooks };
+  return { invokeCallbacks, counter, hooks };
 }
 
 function lentServices(

@@ -4,7 +4,7 @@ import type { StopReason } from "@millrace/engine/run-events";
 import type { JsonObject, Run } from "@millrace/engine/storage/records";
 import type { Storage } from "@millrace/engine/storage/storage";
 import type { Logger } from "@millrace/engine/logger";
-import type { CallBack } from "../callbacks/callback.ts";
+import type { InvokeCallbacks } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { GraphExtension, ServedGraph } from "@millrace/engine/graphs/served-graph";
 import { createProgress, type Progress } from "../loop/progress.ts";
@@ -39,7 +39,7 @@ export interface AgentParts {
   /** Services that every run gets. */
   services: SharedRunServices;
   /** Calls the server's callbacks; absent if there are none. */
-  callBack?: CallBack | undefined;
+  invokeCallbacks?: InvokeCallbacks | undefined;
   /** Called after each run of a conversation. */
   onConversation?: (run: Run) => void;
   /** Called when a session is deleted; toolkits end their work for it. */
@@ -77,8 +77,8 @@ export class AgentRun implements RunCompanion, StreamCompanion, RunServicesProvi
   }
 
   onAttemptStart(resumes: boolean): void {
-    const { callBack } = this.#parts;
-    this.#callbacks = callBack && createRunCallbacks(this.#active.run, callBack);
+    const { invokeCallbacks } = this.#parts;
+    this.#callbacks = invokeCallbacks && createRunCallbacks(this.#active.run, invokeCallbacks);
     this.#callbacks?.onAttemptStart(resumes);
   }
 

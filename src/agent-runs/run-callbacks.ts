@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isAIMessageChunk } from "@millrace/engine/message-kinds";
-import type { CallBack } from "../callbacks/callback.ts";
+import type { InvokeCallbacks } from "../callbacks/callback.ts";
 import type { CustomEvent } from "../events.ts";
 import type { Run } from "@millrace/engine/storage/records";
 
@@ -17,7 +17,7 @@ export interface RunCallbacks {
 }
 
 /** Creates the callbacks of one attempt. */
-export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
+export function createRunCallbacks(run: Run, invokeCallbacks: InvokeCallbacks): RunCallbacks {
   const { session_id, run_id, attempt } = run;
   const inRun = { session_id, run_id };
   const written = new Set<string>();
@@ -26,18 +26,20 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
   const callBegan = (tool_call_id: string, tool_name: string): void => {
     if (written.has(tool_call_id)) return;
     written.add(tool_call_id);
-    callBack("tool_generated_started", { ...inRun, tool_call_id, tool_name });
+    invokeCallbacks("tool_generated_started", { ...inRun, tool_call_id, tool_name });
   };
   const answered = (agent: string): void => {
     const iteration = asking.get(agent);
-    if (iteration !== undefined) callBack("api_request_end", { ...inRun, iteration });
+    if (iteration !== undefined) invokeCallbacks("api_request_end", { ...inRun, iteration });
     asking.delete(agent);
   };
   return {
     onAttemptStart: (resumes) =>
-      resumes ? callBack("pre_conversation_resumed", { ...inRun, attempt }) : callBack("conversation_start", inRun),
+      resumes
+        ? invokeCallbacks("pre_conversation_resumed", { ...inRun, attempt })
+        : invokeCallbacks("conversation_start", inRun),
     onGraphStart: (resumes) => {
-      if (resumes) callBack("post_conversation_resumed", { ...inRun, attempt });
+      if (resumes) invokeCallbacks("post_conversation_resumed", { ...inRun, attempt });
     },
     onEvent(event) {
       if (event.type === "agentic_loop.state_changed") {
@@ -45,11 +47,11 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
         answered(agent);
         if (event.to_state !== "streaming") return;
         asking.set(agent, event.iteration);
-        callBack("api_request_start", { ...inRun, iteration: event.iteration });
+        invokeCallbacks("api_request_start", { ...inRun, iteration: event.iteration });
       } else if (event.type === "tool_status" && event.status === "pending") {
         const { tool_call_id, tool_name } = event;
         callBegan(tool_call_id, tool_name);
-        callBack("tool_generated_end", { ...inRun, tool_call_id, tool_name });
+        invokeCallbacks("tool_generated_end", { ...inRun, tool_call_id, tool_name });
       }
     },
     onMessage(message) {
@@ -60,7 +62,7 @@ export function createRunCallbacks(run: Run, callBack: CallBack): RunCallbacks {
     },
     onEndStored({ status }) {
       for (const agent of asking.keys()) answered(agent);
-      callBack("conversation_end", { ...inRun, status });
+      invokeCallbacks("conversation_end", { ...inRun, status });
     },
   };
 }

@@ -55,15 +55,15 @@ export type Callback = { name: string } & {
 };
 
 /** Calls every callback of a point, without waiting for it. */
-export type CallBack = <Point extends CallbackPoint>(point: Point, data: CallbackPoints[Point]) => void;
+export type InvokeCallbacks = <Point extends CallbackPoint>(point: Point, data: CallbackPoints[Point]) => void;
 
 /**
  * Calls the callbacks in their order. A failing callback is reported to `onProblem`; the others still run.
  */
-export function createCallBack(
+export function createCallbackInvoker(
   callbacks: readonly Callback[],
   onProblem: (problem: { callback: string; point: CallbackPoint; err: unknown }) => void,
-): CallBack {
+): InvokeCallbacks {
   return (point, data) => {
     for (const callback of callbacks) {
       const failed = (err: unknown): void => onProblem({ callback: callback.name, point, err });

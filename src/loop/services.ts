@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { AgentSource } from "../agents/agent-folders.ts";
-import type { CallBack } from "../callbacks/callback.ts";
+import type { InvokeCallbacks } from "../callbacks/callback.ts";
 import type { ChangedFiles } from "../context/workspace/changed-files.ts";
 import type { DocumentSource } from "../context/documentation/documentation.ts";
 import type { Collector } from "../context/collector.ts";
@@ -100,7 +100,7 @@ export interface SharedRunServices {
   /** Called with what each answer of a model took. */
   onUsage?: (usage: ModelUsage) => void;
   /** Called when documentation is loaded. */
-  callBack?: CallBack | undefined;
+  invokeCallbacks?: InvokeCallbacks | undefined;
   /** Runs agents beyond the turn; absent: not possible. */
   background?: BackgroundService | undefined;
   /** Absent: no logging. */

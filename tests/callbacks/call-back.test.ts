@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { type Callback, type CallbackPoint, createCallBack } from "../../src/callbacks/callback.ts";
+import { type Callback, type CallbackPoint, createCallbackInvoker } from "../../src/callbacks/callback.ts";
 import { callbackHook } from "../../src/tools/runtime/hooks.ts";
 import type { ModelStep } from "@millrace/testing/model-server";
 import { startStopBench, type StopBench } from "../runs/stop/stop-bench.ts";
@@ -35,8 +35,8 @@ describe("callbacks of one point", () => {
       { name: "elsewhere", conversation_end: () => void called.push("elsewhere") },
       { name: "last", conversation_start: ({ run_id }) => void called.push(`last ${run_id}`) },
     ];
-    const callBack = createCallBack(failing, (problem) => problems.push(problem));
-    callBack("conversation_start", inRun);
+    const invokeCallbacks = createCallbackInvoker(failing, (problem) => problems.push(problem));
+    invokeCallbacks("conversation_start", inRun);
     expect(called).toEqual(["throws", "rejects", "last r"]);
     await expect.poll(() => problems).toHaveLength(2);
     expect(problems).toMatchObject([
@@ -80,12 +80,12 @@ describe("a run calls back (EVENT-03)", () => {
     "at every point it comes to, whatever its readers have asked for: %j",
     async (stream_mode) => {
       const { callback, told } = recorder();
-      const callBack = createCallBack([callback], ({ err }) => expect.unreachable(String(err)));
+      const invokeCallbacks = createCallbackInvoker([callback], ({ err }) => expect.unreachable(String(err)));
       bench = await startStopBench({
         files: { "old/a": "1" },
         script: [deleting, { text: "Gone." }],
-        callBack,
-        hooks: [callbackHook(callBack)],
+        invokeCallbacks,
+        hooks: [callbackHook(invokeCallbacks)],
       });
       await bench.finish("clean up the old things, please", { stream_mode });
       const asking = ["api_request_start", "api_request_end"];
@@ -109,8 +109,8 @@ describe("a run calls back (EVENT-03)", () => {
 
   it("also where the model fails", async () => {
     const { callback, told } = recorder();
-    const callBack = createCallBack([callback], ({ err }) => expect.unreachable(String(err)));
-    bench = await startStopBench({ script: [{ fault: { kind: "status", status: 401 } }], callBack });
+    const invokeCallbacks = createCallbackInvoker([callback], ({ err }) => expect.unreachable(String(err)));
+    bench = await startStopBench({ script: [{ fault: { kind: "status", status: 401 } }], invokeCallbacks });
     await bench.finish("tell me something, my friend");
     expect(told).toEqual(["conversation_start", "api_request_start", "api_request_end", "conversation_end error"]);
   });

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Callback, createCallBack } from "../../src/callbacks/callback.ts";
+import { type Callback, createCallbackInvoker } from "../../src/callbacks/callback.ts";
 import { pairsToDrop, type DocumentPair, type DocumentSource } from "../../src/context/documentation/documentation.ts";
 import { documentsOf } from "../support/toolkit-services.ts";
 import { wireText, type ModelRequest, type ModelStep } from "@millrace/testing/model-server";
@@ -208,7 +208,7 @@ describe("callbacks around the loading (EVENT-03)", () => {
       files: { ".autocoderrules/a.md": always("Good rule."), ".autocoderrules/b.md": "\0" },
       script: [{ text: "Hello." }],
     });
-    running.services.callBack = createCallBack([callback], ({ err }) => expect.unreachable(String(err)));
+    running.services.invokeCallbacks = createCallbackInvoker([callback], ({ err }) => expect.unreachable(String(err)));
     await running.send("Say hello, my friend", context);
     expect(told).toEqual([
       "pre_tools session-1",

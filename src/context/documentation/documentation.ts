@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import type { CallBack, InRun, LoadingPoint } from "../../callbacks/callback.ts";
+import type { InvokeCallbacks, InRun, LoadingPoint } from "../../callbacks/callback.ts";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { countMessages } from "../tokens/tokens.ts";
 import { overflowAt } from "../view.ts";
@@ -42,13 +42,17 @@ export interface DocumentPair {
 /** Loads the sources in sequence, with callbacks around each. */
 export async function loadDocuments(
   sources: readonly DocumentSource[],
-  { inRun, callBack, signal }: { inRun: InRun; callBack: CallBack | undefined; signal: AbortSignal },
+  {
+    inRun,
+    invokeCallbacks,
+    signal,
+  }: { inRun: InRun; invokeCallbacks: InvokeCallbacks | undefined; signal: AbortSignal },
 ): Promise<LoadedDocument[]> {
   const loaded: LoadedDocument[] = [];
   for (const source of sources) {
-    callBack?.(`pre_${source.point}_loaded`, inRun);
+    invokeCallbacks?.(`pre_${source.point}_loaded`, inRun);
     const document = await source.load(signal);
-    callBack?.(`post_${source.point}_loaded`, { ...inRun, count: document.count, problems: document.problems });
+    invokeCallbacks?.(`post_${source.point}_loaded`, { ...inRun, count: document.count, problems: document.problems });
     loaded.push(document);
   }
   return loaded;

@@ -21,13 +21,13 @@ export async function documentsFor(
   request: LoopRequest,
   config: LangGraphRunnableConfig,
 ): Promise<CallDocuments | undefined> {
-  const { documents: sources, callBack, workspace } = servicesOf(config);
+  const { documents: sources, invokeCallbacks, workspace } = servicesOf(config);
   const { reading } = request;
   if (sources === undefined || reading === undefined) return undefined;
   const inRun = { session_id: sessionIdOf(config), run_id: runIdOf(config) };
   const signal = config.signal ?? new AbortController().signal;
   const wanted = sources.filter(({ kind }) => reading.kinds === "all" || reading.kinds.includes(kind));
-  const documents = await loadDocuments(wanted, { inRun, callBack, signal });
+  const documents = await loadDocuments(wanted, { inRun, invokeCallbacks, signal });
   // Tasks written by a model name files too.
   const task = textOf(request.history.findLast((message) => isHumanMessage(message))?.content ?? "");
   const named = [userRequestText(request), task, request.instruction ?? ""].flatMap(filesNamed);

@@ -1,7 +1,7 @@
 import type { EffectClass } from "@millrace/engine/storage/records";
 import type { Logger } from "@millrace/engine/logger";
 import type { ToolStatistics } from "./tool-history.ts";
-import type { CallBack } from "../../callbacks/callback.ts";
+import type { InvokeCallbacks } from "../../callbacks/callback.ts";
 import type { ToolResult } from "./result.ts";
 
 /** A call as hooks see it, without arguments. `call_id` is the ledger's. */
@@ -90,13 +90,13 @@ export function createToolCounter(): ToolCounter {
 }
 
 /** The hook that calls the callbacks. */
-export function callbackHook(callBack: CallBack): ToolHook {
+export function callbackHook(invokeCallbacks: InvokeCallbacks): ToolHook {
   const about = ({ tool, call_id, session_id, run_id }: HookedCall) => ({ tool, call_id, session_id, run_id });
   const ended = (call: HookedCall, { success }: ToolResult, milliseconds: number): void =>
-    callBack("post_tool_call", { ...about(call), success, milliseconds });
+    invokeCallbacks("post_tool_call", { ...about(call), success, milliseconds });
   return {
     name: "callbacks",
-    before: (call) => callBack("pre_tool_call", about(call)),
+    before: (call) => invokeCallbacks("pre_tool_call", about(call)),
     after: ended,
     onError: ended,
   };

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import type { CallBack } from "../../../src/callbacks/callback.ts";
+import type { InvokeCallbacks } from "../../../src/callbacks/callback.ts";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { CustomEvent } from "../../../src/events.ts";
 import type { RunEvent } from "@millrace/engine/run-events";
@@ -103,7 +103,7 @@ export async function startStopBench(
     Pick<SharedRunServices, "hooks"> & {
       files?: Record<string, string>;
       storage?: Storage;
-      callBack?: CallBack;
+      invokeCallbacks?: InvokeCallbacks;
       maxConcurrent?: number;
     },
 ): Promise<StopBench> {
@@ -142,7 +142,7 @@ export async function startStopBench(
     storage,
     graphs: serve({ agent: graph }, storage.checkpointer),
     logger,
-    extension: agentRuns({ storage, logger, services, callBack: options.callBack }),
+    extension: agentRuns({ storage, logger, services, invokeCallbacks: options.invokeCallbacks }),
     maxConcurrent: options.maxConcurrent ?? 8,
     retryDelay: 1,
   });
