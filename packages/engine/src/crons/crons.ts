@@ -7,7 +7,7 @@ import { JsonObject } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
 import { storableConfig } from "../runs/admission/user-of-run.ts";
-import { ask, bothOf, type Guard, withUser } from "../sessions/scope/guard.ts";
+import { ask, bothOf, type AuthorizationRules, withUser } from "../sessions/scope/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
 import { contains } from "../storage/items/contains.ts";
 import { nextDate, threadMetadata } from "./clock.ts";
@@ -103,7 +103,7 @@ async function ofUser(
   payload: JsonObject,
   { assistant_id, session_id, metadata }: Pick<Cron, "assistant_id" | "session_id" | "metadata">,
   { sessions }: Pick<Storage, "sessions">,
-  guard: Guard,
+  guard: AuthorizationRules,
 ): Promise<JsonObject> {
   const config = withUser({ config: JsonObject.safeParse(payload["config"]).data ?? {} }, guard);
   const ofThread = session_id === null ? await ofNewThread(guard) : (await sessions.get(session_id))?.metadata;
@@ -118,14 +118,18 @@ async function ofUser(
   return session_id === null ? { ...kept, [threadMetadata]: ofThread } : kept;
 }
 
-async function ofNewThread(guard: Guard): Promise<JsonObject> {
+async function ofNewThread(guard: AuthorizationRules): Promise<JsonObject> {
   const thread = { metadata: {} };
   await ask(guard, "threads:create", thread);
   return thread.metadata;
 }
 
 /** A user's crons under the rules of `auth.path`; `crons` are all of them. */
-export function guardedCrons(crons: OwnCrons, storage: Pick<Storage, "crons" | "sessions">, guard: Guard): OwnCrons {
+export function guardedCrons(
+  crons: OwnCrons,
+  storage: Pick<Storage, "crons" | "sessions">,
+  guard: AuthorizationRules,
+): OwnCrons {
   async function requireAllowed(id: string, event: AuthEvent, value: Record<string, unknown>): Promise<Cron> {
     const filter = await ask(guard, event, value);
     const found = await storage.crons.get(id);

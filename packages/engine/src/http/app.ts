@@ -10,7 +10,7 @@ import type { CustomParts, Resource } from "../manifest/custom-parts.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { ServerFeed } from "../sessions/overview/server-feed.ts";
 import { scopeFor, createSharedLocks } from "../sessions/scope/owner-scope.ts";
-import type { Guard } from "../sessions/scope/guard.ts";
+import type { AuthorizationRules } from "../sessions/scope/guard.ts";
 import type { Storage } from "../storage/storage.ts";
 import { adminName, type ApiKey, ownerOfUser } from "../config/api-keys.ts";
 import type { Caller, HttpApp, HttpEnvironment, HttpExtension, HttpServices, SharedServices } from "./environment.ts";
@@ -215,7 +215,7 @@ function ownerOf(caller: Caller): string | null {
 }
 
 /** The rules for a user of `auth.path`; other callers are separated by their keys alone. */
-function guardOf(caller: Caller, auth: CustomAuth | undefined): Guard | undefined {
+function guardOf(caller: Caller, auth: CustomAuth | undefined): AuthorizationRules | undefined {
   return caller.kind === "user" && auth !== undefined
     ? { context: caller.context, authorize: auth.authorize }
     : undefined;

@@ -8,7 +8,7 @@ import { hasContent } from "./watch-stream.ts";
 import { WrappedModel } from "../wrapped-model.ts";
 
 /** Guards around every model request. */
-export interface Guard extends ServiceSettings {
+export interface ModelCallPolicy extends ServiceSettings {
   services: ModelServices;
   /** Milliseconds until the end of an answer that is not streamed. */
   totalMs: number;
@@ -19,9 +19,9 @@ export interface Guard extends ServiceSettings {
  * timed out. Failures become AppErrors.
  */
 export class GuardedModel extends WrappedModel {
-  readonly #guard: Guard;
+  readonly #guard: ModelCallPolicy;
 
-  constructor(model: BaseChatModel, guard: Guard) {
+  constructor(model: BaseChatModel, guard: ModelCallPolicy) {
     super(model);
     this.#guard = guard;
   }

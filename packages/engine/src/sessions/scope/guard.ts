@@ -9,7 +9,7 @@ import type { SessionStorage } from "./session-storage.ts";
 import type { AssistantStore } from "../../storage/record-stores.ts";
 
 /** One user under the rules of `auth.path`. */
-export interface Guard {
+export interface AuthorizationRules {
   context: AuthContext;
   authorize: CustomAuth["authorize"];
 }
@@ -17,13 +17,13 @@ export interface Guard {
 type Sessions = SessionStorage["sessions"];
 
 /** The owner of a user's things outside the rules, such as tasks and namespaces, and of the user's runs. */
-export function guardedOwner({ context }: Guard): string {
+export function guardedOwner({ context }: AuthorizationRules): string {
   return ownerOfUser(context.user.identity);
 }
 
 /** Asks the rules about an action of this user; they may change `value`. */
 export function ask(
-  { context, authorize }: Guard,
+  { context, authorize }: AuthorizationRules,
   event: AuthEvent,
   value: JsonObject,
 ): Promise<RowFilter | undefined> {
@@ -38,7 +38,7 @@ export function isAllowed(session: Session, filter: RowFilter | undefined): bool
 /** A session that the rules show this user for an action; others do not exist. */
 export async function guardedSession(
   storage: Pick<Storage, "sessions">,
-  guard: Guard,
+  guard: AuthorizationRules,
   id: string,
   event: "threads:read" | "threads:update" | "threads:delete" = "threads:read",
 ): Promise<Session | undefined> {
@@ -48,7 +48,7 @@ export async function guardedSession(
 }
 
 /** A user's sessions under the rules of `auth.path`. */
-export function guardedSessions(storage: Storage, guard: Guard): Sessions {
+export function guardedSessions(storage: Storage, guard: AuthorizationRules): Sessions {
   const { sessions } = storage;
   return {
     get: (id) => guardedSession(storage, guard, id),
@@ -98,7 +98,10 @@ export function bothOf(requested: JsonObject, filter: RowFilter = {}): JsonObjec
 }
 
 /** Adds the user to a run's configuration, overriding any claim by the client. */
-export function withUser({ config }: { config: JsonObject }, { context: { user, scopes } }: Guard): JsonObject {
+export function withUser(
+  { config }: { config: JsonObject },
+  { context: { user, scopes } }: AuthorizationRules,
+): JsonObject {
   return {
     ...config,
     configurable: {
@@ -111,7 +114,7 @@ export function withUser({ config }: { config: JsonObject }, { context: { user, 
 }
 
 /** A user's assistants under the rules of `auth.path`. */
-export function guardedAssistants(assistants: AssistantStore, guard: Guard): AssistantStore {
+export function guardedAssistants(assistants: AssistantStore, guard: AuthorizationRules): AssistantStore {
   const seen = async (id: string, event: AuthEvent): Promise<Assistant | undefined> => {
     // Checked first: a user without any permission is refused whether the assistant exists or not.
     const filter = await ask(guard, event, { assistant_id: id });
@@ -155,7 +158,7 @@ export function guardedAssistants(assistants: AssistantStore, guard: Guard): Ass
  * The assistants this user may run: hidden ones cannot be run. A user without permission to read assistants can still
  * run them: runs have an event of their own, which names the assistant.
  */
-export function runnableAssistants(assistants: AssistantStore, guard: Guard): Pick<AssistantStore, "get"> {
+export function runnableAssistants(assistants: AssistantStore, guard: AuthorizationRules): Pick<AssistantStore, "get"> {
   const shown = guardedAssistants(assistants, guard);
   return {
     get: async (id) => {
@@ -183,7 +186,7 @@ export interface Access {
 export function accessTo(
   sessions: Pick<SessionStorage["sessions"], "get">,
   storage: Pick<Storage, "sessions">,
-  guard: Guard | undefined,
+  guard: AuthorizationRules | undefined,
 ): Access {
   const sees = async (id: string): Promise<boolean> => (await sessions.get(id)) !== undefined;
   if (guard === undefined) return { sees, mayChange: sees };

@@ -4,7 +4,7 @@ import { type AuthEvent, Refusal, type RowFilter } from "../../manifest/auth.ts"
 import { contains } from "../../storage/items/contains.ts";
 import { JsonObject } from "../../storage/records.ts";
 import type { ItemChange, ItemStore, StoreItem } from "../../storage/items/store-items.ts";
-import { ask, type Guard } from "./guard.ts";
+import { ask, type AuthorizationRules } from "./guard.ts";
 
 /** Items read per batch if a rule must be asked about each, and the maximum. */
 const batch = 500;
@@ -18,7 +18,7 @@ const Place = z.object({ namespace: z.array(Label), key: z.string().optional(), 
  * A user's store under the rules of `auth.path`: all users share it, and handlers may move a namespace or key, and mark
  * what is written. What a filter hides seems missing but cannot be overwritten: 404. If no write is allowed, 403.
  */
-export function guardedItems(items: OwnItems, guard: Guard): OwnItems {
+export function guardedItems(items: OwnItems, guard: AuthorizationRules): OwnItems {
   return {
     async change(changes, embeds) {
       const ruled: ItemChange[] = [];
@@ -72,7 +72,7 @@ export function guardedItems(items: OwnItems, guard: Guard): OwnItems {
 
 /** The handler's result, and the request as it changed it. */
 async function ruleOn(
-  guard: Guard,
+  guard: AuthorizationRules,
   event: AuthEvent,
   namespace: readonly string[],
   rest: JsonObject,
@@ -89,7 +89,7 @@ async function ruleOn(
 }
 
 /** A change after the handler was asked, with the handler's filter. Throws if no write is allowed. */
-async function ruleOnChange(guard: Guard, change: ItemChange): Promise<ItemChange> {
+async function ruleOnChange(guard: AuthorizationRules, change: ItemChange): Promise<ItemChange> {
   const isPut = change.value !== null;
   const rest = { key: change.key, ...(isPut && { value: change.value }) };
   const ruled = await ruleOn(guard, isPut ? "store:put" : "store:delete", change.namespace, rest);

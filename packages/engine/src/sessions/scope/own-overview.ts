@@ -1,7 +1,7 @@
 import type { Session } from "../../storage/records.ts";
 import type { ApprovalQuery, OperationQuery, OverviewStore, RunQuery, SessionFilter } from "../../storage/overview.ts";
 import type { FeedEvent, ServerFeed } from "../overview/server-feed.ts";
-import { ask, bothOf, guardedOwner, isAllowed, type Guard } from "./guard.ts";
+import { ask, bothOf, guardedOwner, isAllowed, type AuthorizationRules } from "./guard.ts";
 import { Refusal } from "../../manifest/auth.ts";
 
 type Own<Query> = Omit<Query, "sessions">;
@@ -65,7 +65,7 @@ export function sessionsSeenBy(owner: string | null, orphans: boolean): SeenSess
 }
 
 /** The sessions that the rules of `auth.path` show a user. */
-export function sessionsSeenUnder(guard: Guard): SeenSessions {
+export function sessionsSeenUnder(guard: AuthorizationRules): SeenSessions {
   return {
     async filter() {
       const value = { metadata: {}, limit: 0, offset: 0 };

@@ -5,7 +5,7 @@ import type { AssistantStore } from "../../storage/record-stores.ts";
 import type { JsonObject, Run, Session } from "../../storage/records.ts";
 import type { SessionRuns, SessionStorage } from "./session-storage.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { ask, type Guard, guardedOwner, guardedSession, isAllowed, noSession, withUser } from "./guard.ts";
+import { ask, type AuthorizationRules, guardedOwner, guardedSession, isAllowed, noSession, withUser } from "./guard.ts";
 
 /** The runs of an owner's sessions; `everyAssistant` distinguishes another owner's assistant from a missing one. */
 export function ownRuns(
@@ -107,7 +107,7 @@ async function* ownRecord(
 }
 
 /** The runs under the rules: started, stopped and removed only if a handler allows it. `runs` checks reading. */
-export function guardedRuns(runs: SessionRuns, storage: Storage, guard: Guard): SessionRuns {
+export function guardedRuns(runs: SessionRuns, storage: Storage, guard: AuthorizationRules): SessionRuns {
   const mayChange = async (runId: string, event: "threads:update" | "threads:delete"): Promise<boolean> => {
     const run = await runs.get(runId);
     return run !== undefined && (await guardedSession(storage, guard, run.session_id, event)) !== undefined;

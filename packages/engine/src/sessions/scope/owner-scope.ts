@@ -15,7 +15,7 @@ import {
   runnableAssistants,
   guardedOwner,
   guardedSessions,
-  type Guard,
+  type AuthorizationRules,
 } from "./guard.ts";
 import { isAppError } from "../../errors/errors.ts";
 import { CurrentChanges } from "../../concurrency/feed.ts";
@@ -71,7 +71,7 @@ export interface ScopeParts {
  * is no other check: routes get a scope and nothing else. `null` is a server without keys, which hides nothing. With a
  * `guard`, only the rules of the user's own code decide.
  */
-export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Guard): OwnerScope {
+export function scopeFor(parts: ScopeParts, owner: string | null, guard?: AuthorizationRules): OwnerScope {
   const { storage: all, runs: allRuns, locks } = parts;
   const items =
     guard === undefined
@@ -133,7 +133,7 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
   };
 }
 
-function guardedStorage(storage: Storage, guard: Guard): SessionStorage {
+function guardedStorage(storage: Storage, guard: AuthorizationRules): SessionStorage {
   const sessions = guardedSessions(storage, guard);
   return {
     ...partsOfSessions(storage, accessTo(sessions, storage, guard)),
