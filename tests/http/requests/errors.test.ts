@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { HttpEnvironment } from "@millrace/engine/http/environment";
-import { answerError } from "@millrace/engine/http/errors";
+import { respondError } from "@millrace/engine/http/errors";
 import { requestBasics } from "@millrace/engine/http/middleware/request-basics";
 import { createLogger } from "@millrace/engine/logger";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -157,7 +157,7 @@ test.each([
   const lines: string[] = [];
   const app = new Hono<HttpEnvironment>();
   const logger = createLogger("error", { write: (line) => void lines.push(line) });
-  app.onError((error, context) => answerError(error, context, logger));
+  app.onError((error, context) => respondError(error, context, logger));
   app.use(requestBasics({ bodyLimit: 1_000, slowSeconds: 5, logger: createLogger("silent") }));
   app.get("/broken", () => {
     throw failure;

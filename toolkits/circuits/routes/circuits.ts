@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { Id, jsonBody, path, query } from "@millrace/engine/http/validate";
@@ -62,7 +62,7 @@ function listRoute(routes: HttpApp): void {
       const files = { workspace: services.config.workspace, repeated: false, signal: context.req.raw.signal };
       const { thread_id } = context.req.valid("query");
       const touched = thread_id === undefined ? undefined : await touchedIn(thread_id, services);
-      return answerJson(context, await listCircuits(files, touched));
+      return respondJson(context, await listCircuits(files, touched));
     },
   );
 }
@@ -79,7 +79,7 @@ function netlistRoutes(routes: HttpApp): void {
     jsonBody(NetlistText),
     (context) => {
       circuitServices(context);
-      return answerJson(context, parseNetlist(context.req.valid("json").text, languageOf(context)));
+      return respondJson(context, parseNetlist(context.req.valid("json").text, languageOf(context)));
     },
   );
   routes.get(
@@ -103,7 +103,7 @@ function netlistRoutes(routes: HttpApp): void {
           return { goals: [], problem: error.message };
         },
       );
-      return answerJson(context, {
+      return respondJson(context, {
         name,
         text,
         hash: hashOf(text),

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { Id, path, query } from "@millrace/engine/http/validate";
@@ -82,7 +82,7 @@ export function iterationRoutes(): HttpApp {
       const [services, circuit] = await circuitOf(context, context.req.valid("param").name);
       const { iterations, next } = await iterationsOf(circuit, context.req.valid("query"), services);
       if (next !== null) context.header("X-Pagination-Next", next);
-      return answerJson(context, iterations.map(toWire));
+      return respondJson(context, iterations.map(toWire));
     },
   );
   routes.get(
@@ -104,7 +104,7 @@ export function iterationRoutes(): HttpApp {
       const engine = simulatorOf(services.toolkitServices);
       const { points } = context.req.valid("query");
       const waveforms = result === null ? [] : await waveformsOf(circuit, result, points, { engine, files });
-      return answerJson(context, { ...toWire(iteration), waveforms });
+      return respondJson(context, { ...toWire(iteration), waveforms });
     },
   );
   return routes;

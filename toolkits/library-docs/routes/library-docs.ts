@@ -9,7 +9,7 @@ import {
   requireAdministration,
 } from "@millrace/engine/http/environment";
 import { routeServicesOf } from "../../../src/toolkits/route-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody, query } from "@millrace/engine/http/validate";
 
 const Name = z
@@ -44,7 +44,7 @@ export function libraryDocsRoutes(): HttpApp {
     query(Restriction),
     (context) => {
       const { name, content } = context.req.valid("query");
-      return answerJson(context, shapeOf(librariesOf(context).load(name), content === "true"));
+      return respondJson(context, shapeOf(librariesOf(context).load(name), content === "true"));
     },
   );
   routes.post(
@@ -59,7 +59,7 @@ export function libraryDocsRoutes(): HttpApp {
     async (context) => {
       requireAdministration(context);
       const { name } = context.req.valid("json");
-      return answerJson(context, shapeOf(await librariesOf(context).add(name, context.req.raw.signal)));
+      return respondJson(context, shapeOf(await librariesOf(context).add(name, context.req.raw.signal)));
     },
   );
   routes.delete(
@@ -68,7 +68,7 @@ export function libraryDocsRoutes(): HttpApp {
     query(Named),
     async (context) => {
       requireAdministration(context);
-      return answerJson(context, shapeOf(await librariesOf(context).remove(context.req.valid("query").name)));
+      return respondJson(context, shapeOf(await librariesOf(context).remove(context.req.valid("query").name)));
     },
   );
   routes.post(
@@ -76,7 +76,7 @@ export function libraryDocsRoutes(): HttpApp {
     describe({ tag: "Prompts", summary: "Clone the repository again", answer: LibrariesShape, errors }),
     async (context) => {
       requireAdministration(context);
-      return answerJson(context, shapeOf(await librariesOf(context).refresh(context.req.raw.signal)));
+      return respondJson(context, shapeOf(await librariesOf(context).refresh(context.req.raw.signal)));
     },
   );
   routes.put(
@@ -90,7 +90,7 @@ export function libraryDocsRoutes(): HttpApp {
     jsonBody(Repository),
     async (context) => {
       requireAdministration(context);
-      return answerJson(context, shapeOf(await librariesOf(context).setRepository(context.req.valid("json").url)));
+      return respondJson(context, shapeOf(await librariesOf(context).setRepository(context.req.valid("json").url)));
     },
   );
   return routes;

@@ -8,7 +8,7 @@ import {
   type HttpEnvironment,
   requireAdministration,
 } from "@millrace/engine/http/environment";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 import { routeServicesOf } from "../../../src/toolkits/route-services.ts";
 import { type ListedServer, mcpKey, type McpServers } from "../mcp-servers.ts";
@@ -61,13 +61,13 @@ function readingRoutes(routes: HttpApp): void {
       answer: z.array(ServerShape),
       errors: own,
     }),
-    (context) => answerJson(context, serversOf(context).list().map(shapeOf)),
+    (context) => respondJson(context, serversOf(context).list().map(shapeOf)),
   );
   routes.get(
     "/mcp/servers/:name/log",
     describe({ tag, summary: "What happened to an MCP server", answer: LogShape, errors: known }),
     path(Named),
-    (context) => answerJson(context, [...serversOf(context).log(context.req.valid("param").name)]),
+    (context) => respondJson(context, [...serversOf(context).log(context.req.valid("param").name)]),
   );
 }
 
@@ -88,7 +88,7 @@ function changingRoutes(routes: HttpApp): void {
       const entry = context.req.valid("json");
       requireKeyForPrograms(context, servers.list().find((one) => one.name === name)?.entry ?? {}, entry);
       await servers.put(name, entry);
-      return answerJson(context, one(servers, name));
+      return respondJson(context, one(servers, name));
     },
   );
   routes.delete(
@@ -113,7 +113,7 @@ function changingRoutes(routes: HttpApp): void {
       const servers = serversOf(context);
       const { name } = context.req.valid("param");
       await servers.reconnect(name, context.req.raw.signal);
-      return answerJson(context, one(servers, name));
+      return respondJson(context, one(servers, name));
     },
   );
 }

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody, path, query } from "@millrace/engine/http/validate";
 import { routeServicesOf, toolsOfCaller } from "../../../src/toolkits/route-services.ts";
 import { limits, Memory, MemoryChange, MemoryId, MemoryInput, MemoryKind, noMemory } from "../memories/memory.ts";
@@ -65,7 +65,7 @@ function readingRoutes(routes: HttpApp): void {
       const { kind, query: words } = context.req.valid("query");
       const found = await (words === undefined ? store.list() : store.search(words, limits.memories));
       const data = found.filter((one) => kind === undefined || one.kind === kind);
-      return answerJson(context, { data, is_on: isOn, limits });
+      return respondJson(context, { data, is_on: isOn, limits });
     },
   );
 

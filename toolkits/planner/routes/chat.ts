@@ -16,11 +16,11 @@ import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/htt
 import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
 import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
-import { answerJson, languageOf, namedLanguage } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf, namedLanguage } from "@millrace/engine/http/answers/wire";
 import { questionText } from "@millrace/engine/http/requests/thread";
 import {
   admitRun,
-  arrivalOf,
+  requestOrigin,
   cancelAfterDisconnect,
   lastEventId,
   setPositionHeader,
@@ -100,7 +100,7 @@ export function chatRoutes(): HttpApp {
       if (answer === undefined) return RESPONSE_ALREADY_SENT;
       const model = await modelOf(services, run);
       const response_time_ms = Math.round(performance.now() - startedAt);
-      return answerJson(context, { ...answer, model, response_time_ms } satisfies z.infer<typeof ChatAnswer>);
+      return respondJson(context, { ...answer, model, response_time_ms } satisfies z.infer<typeof ChatAnswer>);
     },
   );
   return routes;
@@ -117,7 +117,7 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
   const submission = submissionOf(context, body);
   const start = async (session: Session): Promise<Run> => {
     const place = await placeOf(services, session, body);
-    return await admitRun(services, session, toRunBody(body, place), { ...arrivalOf(context), submission });
+    return await admitRun(services, session, toRunBody(body, place), { ...requestOrigin(context), submission });
   };
   const run = body.thread_id
     ? await start(await requireSession(storage, body.thread_id))

@@ -4,7 +4,7 @@ import type { Task } from "@millrace/engine/storage/records";
 import type { TaskView } from "@millrace/engine/storage/record-stores";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
-import { answerJson, pageHeaders } from "@millrace/engine/http/answers/wire";
+import { respondJson, pageHeaders } from "@millrace/engine/http/answers/wire";
 import { jsonBody, query } from "@millrace/engine/http/validate";
 import { AreaId, Day, TaskData, taskData } from "../tasks/task-form.ts";
 import { refused, tag, tasksFor, wrapped } from "./tasks-of-caller.ts";
@@ -51,7 +51,7 @@ export function taskSearchRoutes(): HttpApp {
       const { today = new Date().toISOString().slice(0, 10) } = context.req.valid("query");
       const all = await tasks.find({}, context.req.raw.signal);
       const areas = Map.groupBy(all, ({ area_id }) => area_id);
-      return answerJson(context, { data: [...areas].map(([id, own]) => areaOf(id, own, today)) });
+      return respondJson(context, { data: [...areas].map(([id, own]) => areaOf(id, own, today)) });
     },
   );
 
@@ -70,7 +70,7 @@ export function taskSearchRoutes(): HttpApp {
       const found = (await tasks.find(viewOf(asked), context.req.raw.signal)).filter((task) => fits(task, asked));
       const page = found.slice(asked.offset, asked.offset + asked.limit);
       pageHeaders(context, { offset: asked.offset, total: found.length, count: page.length });
-      return answerJson(context, { data: page.map(taskData) });
+      return respondJson(context, { data: page.map(taskData) });
     },
   );
   return routes;

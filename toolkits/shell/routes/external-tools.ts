@@ -10,7 +10,7 @@ import {
   requireAdministration,
 } from "@millrace/engine/http/environment";
 import { routeServicesOf } from "../../../src/toolkits/route-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 
 const ExternalToolsShape = z
   .object({
@@ -39,7 +39,7 @@ export function externalToolRoutes(): HttpApp {
   routes.get(
     "/external-tools",
     describe({ tag: "Tools", summary: "The user's own programs, each with its help", answer: ExternalToolsShape }),
-    async (context) => answerJson(context, await load(context, false)),
+    async (context) => respondJson(context, await load(context, false)),
   );
   routes.post(
     "/external-tools/reload",
@@ -51,7 +51,7 @@ export function externalToolRoutes(): HttpApp {
     }),
     async (context) => {
       requireAdministration(context);
-      return answerJson(context, await load(context, true));
+      return respondJson(context, await load(context, true));
     },
   );
   return routes;

@@ -18,7 +18,7 @@ import {
   requireAdministration,
 } from "@millrace/engine/http/environment";
 import { routeServicesOf, type RouteServices } from "../../../src/toolkits/route-services.ts";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../../../src/http/stored-key.ts";
 import { jsonBody, path, query } from "@millrace/engine/http/validate";
 
@@ -86,7 +86,7 @@ function choiceRoute(routes: HttpApp): void {
       const choices: z.infer<typeof WebSearchShape>["choices"] = ["off"];
       if (engine !== null) choices.push("general");
       if (isProviderSearchAvailable(model)) choices.push("provider");
-      return answerJson(context, {
+      return respondJson(context, {
         model,
         choices,
         engine,
@@ -128,13 +128,13 @@ function keyRoutes(routes: HttpApp): void {
     }),
     path(EnginePath),
     jsonBody(KeySave),
-    (context) => answerJson(context, store(context, context.req.valid("param").engine, context.req.valid("json").key)),
+    (context) => respondJson(context, store(context, context.req.valid("param").engine, context.req.valid("json").key)),
   );
   routes.delete(
     "/web-search/:engine/key",
     describe({ tag, summary: "Forget the stored key of a search engine", answer, errors }),
     path(EnginePath),
-    (context) => answerJson(context, store(context, context.req.valid("param").engine, undefined)),
+    (context) => respondJson(context, store(context, context.req.valid("param").engine, undefined)),
   );
 }
 

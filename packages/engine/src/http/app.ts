@@ -14,14 +14,14 @@ import type { AuthorizationRules } from "../sessions/scope/guard.ts";
 import type { Storage } from "../storage/storage.ts";
 import { adminName, type ApiKey, ownerOfUser } from "../config/api-keys.ts";
 import type { Caller, HttpApp, HttpEnvironment, HttpExtension, HttpServices, SharedServices } from "./environment.ts";
-import { answerError } from "./errors.ts";
+import { respondError } from "./errors.ts";
 import { contentTypes, gate } from "./middleware/gate.ts";
 import { identifyCaller } from "./middleware/identify.ts";
-import { limitRequests, packAnswers, requestBasics } from "./middleware/request-basics.ts";
+import { limitRequests, compressResponses, requestBasics } from "./middleware/request-basics.ts";
 import { openApiRoutes } from "./describe.ts";
 import { chatCompletionRoutes, modelListRoutes } from "./openai/chat/chat-routes.ts";
 import { callerRoutes } from "./routes/assistants/caller.ts";
-import { answerOpenAiError, openAiPaths } from "./openai/problem.ts";
+import { respondOpenAiError, openAiPaths } from "./openai/problem.ts";
 import { responseRoutes } from "./openai/responses/response-routes.ts";
 import { a2aRoutes } from "./routes/assistants/a2a.ts";
 import { approvalRoutes } from "./routes/runs/approvals.ts";
@@ -115,8 +115,8 @@ export function createApi(parts: ServerParts): HttpApp {
   const app: HttpApp = new Hono<HttpEnvironment>();
   app.onError((error, context) =>
     openAiPaths.test(context.req.path)
-      ? answerOpenAiError(error, context, logger)
-      : answerError(error, context, logger),
+      ? respondOpenAiError(error, context, logger)
+      : respondError(error, context, logger),
   );
   app.notFound((context) => context.text("404 Not Found", 404));
   app.use(requestBasics({ bodyLimit: config.bodyLimit, slowSeconds: config.slowRequestSeconds, logger }));
@@ -130,7 +130,7 @@ export function createApi(parts: ServerParts): HttpApp {
   app.use(identifyCaller({ apiKeys, auth, host, origins, hasRoot, hasOperation, hasConsole }));
   mountCustomApp(app, custom.httpApp);
   // After it: users' routes may stream what looks like a plain answer.
-  app.use(packAnswers);
+  app.use(compressResponses);
   app.use(contentTypes(() => extension?.takesBytes ?? []));
   if (custom.disabled.length > 0) app.use(withoutResources(custom.disabled));
   const { graphs } = parts;

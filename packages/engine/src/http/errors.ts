@@ -53,7 +53,7 @@ export const maxIssues = 100;
  * Answers a failed validation as LangGraph's server does, without repeating the input. Clients that ask for JSON also
  * get advice and the parameters to correct.
  */
-export function answerInvalid(error: z.ZodError, context: HttpContext): Response {
+export function respondInvalid(error: z.ZodError, context: HttpContext): Response {
   const reported = error.issues.slice(0, maxIssues);
   const issues = reported.map(({ code, path, message }) => ({ code, path: path.map(String), message }));
   const body = { success: false, error: { issues, name: "ZodError" } };
@@ -81,7 +81,7 @@ const codeOf: Partial<Record<number, ErrorCode>> = {
  * Turns anything thrown into a response: the message of expected errors as text; for others 500 without details, and
  * the whole error is logged. Clients that ask for JSON get the uniform error body.
  */
-export function answerError(error: unknown, context: HttpContext, logger: Logger): Response {
+export function respondError(error: unknown, context: HttpContext, logger: Logger): Response {
   if (error instanceof Refusal) {
     for (const [name, value] of error.headers) context.header(name, value);
     return answer(context, codeOfStatus(error.status), error.message, error.status);

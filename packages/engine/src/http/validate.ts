@@ -2,7 +2,7 @@ import type { MiddlewareHandler, ValidationTargets } from "hono";
 import { resolver, uniqueSymbol } from "hono-openapi";
 import { z } from "zod";
 import type { HttpContext, HttpEnvironment } from "./environment.ts";
-import { answerInvalid } from "./errors.ts";
+import { respondInvalid } from "./errors.ts";
 import { HTTPException } from "hono/http-exception";
 import { createHash } from "node:crypto";
 import type { Submission } from "../storage/storage.ts";
@@ -25,7 +25,7 @@ function validator<Target extends keyof ValidationTargets, Schema extends z.ZodT
 ): Validator<Target, Schema> {
   const validate: Validator<Target, Schema> = async (context, next) => {
     const parsed = schema.safeParse(await read(context));
-    if (!parsed.success) return answerInvalid(parsed.error, context);
+    if (!parsed.success) return respondInvalid(parsed.error, context);
     // Hono keeps validated data untyped; `valid()` gives it the type of `out` above.
     context.req.addValidatedData(target, parsed.data as object);
     return next();

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { Id, query, readBytes } from "@millrace/engine/http/validate";
@@ -116,5 +116,5 @@ async function change(
   }
   if (done.tag !== null) context.header("ETag", done.tag);
   const operation = done.operation === undefined ? null : toWireOperation(done.operation, languageOf(context));
-  return answerJson(context, { path: done.path, size: content?.length ?? null, etag: done.tag, operation });
+  return respondJson(context, { path: done.path, size: content?.length ?? null, etag: done.tag, operation });
 }

@@ -3,8 +3,8 @@ import { basename, relative } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { answerBytes } from "@millrace/engine/http/answers/bytes";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondBytes } from "@millrace/engine/http/answers/bytes";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { query } from "@millrace/engine/http/validate";
@@ -62,7 +62,7 @@ export function fileRoutes(): HttpApp {
     ),
     async (context) => {
       const services = servicesWith(context, "list_files");
-      return answerJson(context, await folderAt(services.config.workspace, context.req.valid("query").path));
+      return respondJson(context, await folderAt(services.config.workspace, context.req.valid("query").path));
     },
   );
   contentRoute(routes);
@@ -145,7 +145,7 @@ function contentRoute(routes: HttpApp): void {
         return handle.readFile({ signal });
       });
       // A workspace file must never be rendered as a page of this server.
-      return answerBytes(context, bytes, {
+      return respondBytes(context, bytes, {
         "content-type": "application/octet-stream",
         etag: tagOf(bytes),
         "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(basename(place.path))}`,

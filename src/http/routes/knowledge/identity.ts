@@ -4,7 +4,7 @@ import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { IdentityManager } from "../../../prompts/identity/identity-manager.ts";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
 import { valuesOfIdentity } from "../../thread-values.ts";
 import { Id, jsonBody, query } from "@millrace/engine/http/validate";
@@ -65,13 +65,13 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     "/identity",
     describe({ tag: "Prompts", summary: "Get an identity, unfilled", answer: IdentityShape }),
     query(IdentityQuery),
-    (context) => answerJson(context, identities.full(context.req.valid("query").profile)),
+    (context) => respondJson(context, identities.full(context.req.valid("query").profile)),
   );
 
   routes.get(
     "/identity/profiles",
     describe({ tag: "Prompts", summary: "List the profiles that have an identity", answer: ProfilesShape }),
-    (context) => answerJson(context, identities.list()),
+    (context) => respondJson(context, identities.list()),
   );
 
   routes.put(
@@ -87,7 +87,7 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     (context) => {
       requireAdministration(context);
       const { profile } = context.req.valid("query");
-      return answerJson(context, identities.save(profile, context.req.valid("json"), new Date()));
+      return respondJson(context, identities.save(profile, context.req.valid("json"), new Date()));
     },
   );
 
@@ -97,7 +97,7 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     query(IdentityQuery),
     (context) => {
       requireAdministration(context);
-      return answerJson(context, identities.reset(context.req.valid("query").profile));
+      return respondJson(context, identities.reset(context.req.valid("query").profile));
     },
   );
 
@@ -126,7 +126,7 @@ function validationRoute(
       const variables = wanted.variables ?? identities.full(profile).variables;
       const values = thread_id === undefined ? null : await valuesOfIdentity(context, thread_id, variables);
       const filled = values === null ? given : { ...values, ...given };
-      return answerJson(context, { ...identities.validate(profile, wanted, filled), values });
+      return respondJson(context, { ...identities.validate(profile, wanted, filled), values });
     },
   );
 }

@@ -4,7 +4,7 @@ import { Hono } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import {
   type HttpApp,
@@ -72,7 +72,7 @@ function ruleFileRoutes(routes: HttpApp, kind: Kind): void {
     read(context, kind, context.req.valid("param").name),
   );
   routes.post("/rules/:name/validate", describe(checkOf(kind)), path(Named), jsonBody(TextBody), (context) =>
-    answerJson(context, verdictOf(kind, context.req.valid("param").name, context.req.valid("json").text)),
+    respondJson(context, verdictOf(kind, context.req.valid("param").name, context.req.valid("json").text)),
   );
   routes.put("/rules/:name", describe(writingOf(kind)), path(Named), jsonBody(TextBody), (context) =>
     save(context, kind, context.req.valid("param").name, context.req.valid("json").text),
@@ -88,7 +88,7 @@ function agentFileRoutes(routes: HttpApp, kind: Kind): void {
     read(context, kind, context.req.valid("param").name),
   );
   routes.post("/agents/:name/validate", describe(checkOf(kind)), path(Named), jsonBody(TextBody), (context) =>
-    answerJson(context, verdictOf(kind, context.req.valid("param").name, context.req.valid("json").text)),
+    respondJson(context, verdictOf(kind, context.req.valid("param").name, context.req.valid("json").text)),
   );
   routes.put("/agents/:name", describe(writingOf(kind)), path(Named), jsonBody(TextBody), (context) =>
     save(context, kind, context.req.valid("param").name, context.req.valid("json").text),
@@ -229,7 +229,7 @@ function answerFile(context: HttpContext, kind: Kind, name: string, bytes: Uint8
   const text = new TextDecoder("utf-8").decode(bytes);
   const etag = tagOf(bytes);
   context.header("ETag", etag);
-  return answerJson(context, {
+  return respondJson(context, {
     name,
     path: shownAt(context, kind.place(name)),
     text,

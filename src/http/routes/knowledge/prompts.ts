@@ -3,7 +3,7 @@ import { z } from "zod";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
 import { valuesOfPrompt } from "../../thread-values.ts";
 import { Id, jsonBody, path, query } from "@millrace/engine/http/validate";
@@ -75,7 +75,7 @@ function readingRoutes(
     (context) => {
       const { node, content } = context.req.valid("query");
       const names = node === undefined ? templates.names() : templates.namesOfNode(node);
-      return answerJson(
+      return respondJson(
         context,
         names.map((name) => (content === "true" ? templates.get(name) : templates.metadata(name))),
       );
@@ -86,7 +86,7 @@ function readingRoutes(
     "/prompts/:name",
     describe({ tag: "Prompts", summary: "Get a prompt, unfilled", answer: PromptShape, errors }),
     path(PromptPath),
-    (context) => answerJson(context, templates.get(context.req.valid("param").name)),
+    (context) => respondJson(context, templates.get(context.req.valid("param").name)),
   );
 
   routes.post(
@@ -105,7 +105,7 @@ function readingRoutes(
       const values = thread_id === undefined ? null : await valuesOfPrompt(context, thread_id, templates.get(name));
       const filled = values === null ? variables : { ...values, ...variables };
       const given = { ...(content !== undefined && { content }), ...(filled !== undefined && { variables: filled }) };
-      return answerJson(context, { ...templates.validate(name, given), values });
+      return respondJson(context, { ...templates.validate(name, given), values });
     },
   );
 }
@@ -144,7 +144,7 @@ function changingRoutes(
     (context) => {
       requireAdministration(context);
       const { name } = context.req.valid("param");
-      return answerJson(context, templates.save(name, context.req.valid("json").content));
+      return respondJson(context, templates.save(name, context.req.valid("json").content));
     },
   );
 
@@ -154,7 +154,7 @@ function changingRoutes(
     path(PromptPath),
     (context) => {
       requireAdministration(context);
-      return answerJson(context, templates.reset(context.req.valid("param").name));
+      return respondJson(context, templates.reset(context.req.valid("param").name));
     },
   );
 }

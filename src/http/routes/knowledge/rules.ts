@@ -4,7 +4,7 @@ import { ruleScopes, type Rule } from "../../../user-rules/rule-folders.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 
 const RuleShape = z
   .object({
@@ -34,7 +34,7 @@ export function ruleRoutes({ rules }: SharedProductServices): HttpApp {
     describe({ tag: "Prompts", summary: "The rules of the user, each with its file", answer: RulesShape }),
     (context) => {
       const loaded = rules.load();
-      return answerJson(context, { rules: loaded.rules.map(shapeOf), warnings: loaded.warnings });
+      return respondJson(context, { rules: loaded.rules.map(shapeOf), warnings: loaded.warnings });
     },
   );
   return routes;

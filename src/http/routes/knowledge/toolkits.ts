@@ -4,7 +4,7 @@ import { enabledToolkits } from "../../../toolkits/enabled-toolkits.ts";
 import { toolkits } from "../../../toolkits/index.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment, SharedServices } from "@millrace/engine/http/environment";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 
 const ToolkitShape = z
   .object({
@@ -30,7 +30,7 @@ export function toolkitRoutes({ config }: SharedServices): HttpApp {
     describe({ tag: "Tools", summary: "Every toolkit", answer: z.array(ToolkitShape) }),
     (context) => {
       const language = languageOf(context);
-      return answerJson(
+      return respondJson(
         context,
         toolkits.map((toolkit) => ({
           name: toolkit.name,

@@ -18,7 +18,7 @@ import { toolkitOf } from "../../../toolkits/toolkit.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { Id, jsonBody, path, query, submissionOf } from "@millrace/engine/http/validate";
 
 const RunPath = z.object({ thread_id: Id, name: z.string().min(1).max(200) });
@@ -103,7 +103,7 @@ export function toolRoutes(): HttpApp {
   routes.get("/tools", describe({ tag, summary: "Every tool", answer: z.array(ToolShape) }), async (context) => {
     const { manual, mayAdminister } = productServicesOf(context);
     const tools = await manual.list(context.req.raw.signal, null);
-    return answerJson(
+    return respondJson(
       context,
       tools.map((tool) => ({ ...toWire(tool), statistics: (mayAdminister && manual.statistics(tool.name)) || null })),
     );
@@ -139,7 +139,7 @@ function callsRoute(routes: HttpApp): void {
         found.push(...calls.map(({ result, ...call }) => ({ thread_id, ...call, message: messageIn(result) })));
       }
       found.sort((one, other) => (one.started_at < other.started_at ? 1 : -1));
-      return answerJson(context, found.slice(0, context.req.valid("query").limit));
+      return respondJson(context, found.slice(0, context.req.valid("query").limit));
     },
   );
 }
@@ -181,7 +181,7 @@ function runRoute(routes: HttpApp): void {
       if (answer.kind === "ran") {
         const { call_id, message_ids } = answer;
         const result = toldIn(languageOf(context), answer.result);
-        return answerJson(context, { tool: name, call_id, message_ids, result });
+        return respondJson(context, { tool: name, call_id, message_ids, result });
       }
       const { operation, hash, has_changed } = answer;
       const question = questionIn(languageOf(context), operation, answer.question);
@@ -210,7 +210,7 @@ function previewRoute(routes: HttpApp): void {
       const call = { tool: name, args: context.req.valid("json").args };
       const { effect, hash, ruling } = await manual.preview(thread_id, call, context.req.raw.signal);
       const language = languageOf(context);
-      return answerJson(context, {
+      return respondJson(context, {
         ...toWireEffect(effect, language),
         approved_hash: hash,
         asks: ruling.kind === "ask",

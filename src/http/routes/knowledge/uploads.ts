@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { query, readBytes } from "@millrace/engine/http/validate";
@@ -61,7 +61,7 @@ export function uploadRoutes(): HttpApp {
       const path = await writeUnder(name, bytes, { workspace, repeated: false, signal: context.req.raw.signal });
       const mime_type = imageTypeOf(bytes, name) ?? "";
       const type = mime_type === "" ? ("file" as const) : ("image" as const);
-      return answerJson(context, { path, name: basename(path), size: bytes.length, type, mime_type });
+      return respondJson(context, { path, name: basename(path), size: bytes.length, type, mime_type });
     },
   );
   return routes;

@@ -7,7 +7,7 @@ import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment
 import type { SharedProductServices } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
 import { toCsv } from "@millrace/engine/http/answers/csv";
-import { answerBody, answerJson } from "@millrace/engine/http/answers/wire";
+import { answerBody, respondJson } from "@millrace/engine/http/answers/wire";
 import { path, query } from "@millrace/engine/http/validate";
 
 const milliseconds = z.number().nullable();
@@ -59,7 +59,7 @@ export function modelServiceRoutes({ models, modelServices }: SharedProductServi
       const { name: provider } = context.req.valid("param");
       if (models.provider(provider) === undefined) throw notFound(`There is no provider ${provider}.`);
       const statuses = modelServices.list(provider);
-      return answerJson(context, { provider, state: stateOf(statuses), models: statuses });
+      return respondJson(context, { provider, state: stateOf(statuses), models: statuses });
     },
   );
   routes.get(
@@ -73,7 +73,7 @@ export function modelServiceRoutes({ models, modelServices }: SharedProductServi
     query(Format),
     (context) => {
       const statuses = modelServices.list();
-      if (context.req.valid("query").format === "json") return answerJson(context, statuses);
+      if (context.req.valid("query").format === "json") return respondJson(context, statuses);
       return answerBody(context, statusesAsCsv(statuses), "text/csv; charset=utf-8");
     },
   );

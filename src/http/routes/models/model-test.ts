@@ -8,7 +8,7 @@ import { ModelName } from "@millrace/models/registry/model-profile";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { path } from "@millrace/engine/http/validate";
 
 const ModelPath = z.object({ name: ModelName.describe("provider:name, encoded as a part of a path") });
@@ -46,7 +46,7 @@ export function modelTestRoutes({ models }: SharedProductServices): HttpApp {
       const { name } = context.req.valid("param");
       const verdict = await testConnection(models, name, { signal: context.req.raw.signal });
       const verifiedAt = models.verified()?.at(name, models.reach(name).provider) ?? null;
-      return answerJson(context, { ...shapeOf(verdict, languageOf(context)), llm_last_verified_at: verifiedAt });
+      return respondJson(context, { ...shapeOf(verdict, languageOf(context)), llm_last_verified_at: verifiedAt });
     },
   );
   return routes;

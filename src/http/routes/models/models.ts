@@ -10,7 +10,7 @@ import { modelRoles, Roles } from "@millrace/models/registry/roles";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 
 const ModelPath = z.object({ name: ModelName.describe("provider:name, encoded as a part of a path") });
@@ -50,14 +50,14 @@ export function modelRoutes(services: SharedProductServices): HttpApp {
   routes.get(
     "/models",
     describe({ tag, summary: "List the models, rules and roles", answer: ModelsShape }),
-    (context) => answerJson(context, allOf(models)),
+    (context) => respondJson(context, allOf(models)),
   );
   roleRoutes(routes, services);
   routes.get(
     "/models/:name",
     describe({ tag, summary: "Get what is known of any model of a provider", answer: ModelShape }),
     path(ModelPath),
-    (context) => answerJson(context, knownModel(models, context.req.valid("param").name)),
+    (context) => respondJson(context, knownModel(models, context.req.valid("param").name)),
   );
   rowRoutes(routes, services);
   return routes;
@@ -71,7 +71,7 @@ function roleRoutes(routes: HttpApp, { models }: SharedProductServices): void {
     (context) => {
       requireAdministration(context);
       setRoles(models, context.req.valid("json"));
-      return answerJson(context, allOf(models));
+      return respondJson(context, allOf(models));
     },
   );
 }
@@ -92,7 +92,7 @@ function rowRoutes(routes: HttpApp, { models }: SharedProductServices): void {
       requireAdministration(context);
       const { name, ...part } = context.req.valid("json");
       addModel(models, name, part);
-      return answerJson(context, changed(name));
+      return respondJson(context, changed(name));
     },
   );
   routes.patch(
@@ -109,7 +109,7 @@ function rowRoutes(routes: HttpApp, { models }: SharedProductServices): void {
       requireAdministration(context);
       const { name } = context.req.valid("param");
       changeModel(models, name, context.req.valid("json"));
-      return answerJson(context, changed(name));
+      return respondJson(context, changed(name));
     },
   );
   routes.delete(

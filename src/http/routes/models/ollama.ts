@@ -9,7 +9,7 @@ import type { OllamaState } from "@millrace/models/ollama/service";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
 import { path } from "@millrace/engine/http/validate";
 
@@ -87,7 +87,7 @@ export function ollamaRoutes(services: SharedProductServices): HttpApp {
       summary: "Look at the local service: it is asked for its version and its list",
       answer: StateShape,
     }),
-    async (context) => answerJson(context, stateOf(await ollama.check(), languageOf(context))),
+    async (context) => respondJson(context, stateOf(await ollama.check(), languageOf(context))),
   );
   listRoutes(routes, services);
   streamRoute(routes, services);
@@ -104,7 +104,7 @@ function listRoutes(routes: HttpApp, { ollama }: SharedProductServices): void {
     }),
     async (context) => {
       const { status, models } = await ollama.check();
-      return answerJson(context, { status, models: models.map((model) => shapeOf(model)) });
+      return respondJson(context, { status, models: models.map((model) => shapeOf(model)) });
     },
   );
   routes.get(
@@ -118,7 +118,7 @@ function listRoutes(routes: HttpApp, { ollama }: SharedProductServices): void {
     path(NamePath),
     async (context) => {
       const { capabilities, ...model } = await ollama.show(context.req.valid("param").name, context.req.raw.signal);
-      return answerJson(context, { ...shapeOf(model), capabilities });
+      return respondJson(context, { ...shapeOf(model), capabilities });
     },
   );
   routes.get(
@@ -127,7 +127,7 @@ function listRoutes(routes: HttpApp, { ollama }: SharedProductServices): void {
     async (context) => {
       const { status } = await ollama.check();
       const models = status === "RUNNING" ? await ollama.running(context.req.raw.signal) : [];
-      return answerJson(context, { status, models });
+      return respondJson(context, { status, models });
     },
   );
   routes.get(
@@ -138,7 +138,7 @@ function listRoutes(routes: HttpApp, { ollama }: SharedProductServices): void {
       answer: z.array(RecommendedShape),
     }),
     (context) =>
-      answerJson(
+      respondJson(
         context,
         recommendedModels.map(({ name, about }) => ({
           name,

@@ -8,7 +8,7 @@ import type { ModelRegistry } from "@millrace/models/registry/registry";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../../stored-key.ts";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 
@@ -49,7 +49,7 @@ function settingRoutes(routes: HttpApp, { models }: SharedProductServices): void
     "/providers",
     describe({ tag, summary: "List the providers", answer: z.array(ProviderShape) }),
     (context) =>
-      answerJson(
+      respondJson(
         context,
         models.providerNames().map((name) => shapeOf(models, name, productServicesOf(context).mayAdminister)),
       ),
@@ -69,7 +69,7 @@ function settingRoutes(routes: HttpApp, { models }: SharedProductServices): void
       requireAdministration(context);
       const { name } = context.req.valid("param");
       setProvider(models, name, context.req.valid("json"));
-      return answerJson(context, shapeOf(models, name, mayAdminister));
+      return respondJson(context, shapeOf(models, name, mayAdminister));
     },
   );
   routes.delete(
@@ -105,7 +105,7 @@ function keyRoutes(routes: HttpApp, { models }: SharedProductServices): void {
       requireAdministration(context);
       const { name } = context.req.valid("param");
       setKey(models, name, context.req.valid("json").key);
-      return answerJson(context, shapeOf(models, name, mayAdminister));
+      return respondJson(context, shapeOf(models, name, mayAdminister));
     },
   );
   routes.delete(
@@ -117,7 +117,7 @@ function keyRoutes(routes: HttpApp, { models }: SharedProductServices): void {
       requireAdministration(context);
       const { name } = context.req.valid("param");
       setKey(models, name, undefined);
-      return answerJson(context, shapeOf(models, name, mayAdminister));
+      return respondJson(context, shapeOf(models, name, mayAdminister));
     },
   );
 }

@@ -9,7 +9,7 @@ import { isSecret } from "@millrace/engine/config/api-keys";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody } from "@millrace/engine/http/validate";
 
 const SettingShape = z
@@ -42,7 +42,7 @@ export function settingRoutes(services: SharedProductServices): HttpApp {
     (context) => {
       const services = productServicesOf(context);
       requireAdministration(context);
-      return answerJson(context, listOf(services));
+      return respondJson(context, listOf(services));
     },
   );
   routes.patch(
@@ -61,7 +61,7 @@ export function settingRoutes(services: SharedProductServices): HttpApp {
       for (const name of Object.keys(changes)) requireChangeable(name);
       settings.change(Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, textOf(value)])));
       logger.info({ names: Object.keys(changes) }, "settings_changed");
-      return answerJson(context, listOf(services));
+      return respondJson(context, listOf(services));
     },
   );
   return routes;

@@ -10,8 +10,8 @@ import { fromStored, readStoredList, StoredMessage } from "@millrace/engine/sess
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { answerInvalid } from "@millrace/engine/http/errors";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondInvalid } from "@millrace/engine/http/errors";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { jsonBody } from "@millrace/engine/http/validate";
 
 const Pixels = z.number().int().min(1).max(1_000_000);
@@ -83,13 +83,13 @@ export function tokenRoutes({ config, models, tokens: counter }: SharedProductSe
         forms === undefined ? { messages: undefined, problems: [] } : await readStoredList(forms);
       if (problems.length > 0) {
         const issues = problems.map((issue) => ({ ...issue, path: ["messages", ...issue.path] }));
-        return answerInvalid(new z.ZodError(issues), context);
+        return respondInvalid(new z.ZodError(issues), context);
       }
       const model = body.model ?? models.roles().main;
       const counted = await count({ ...body, messages }, model, context.req.raw.signal);
       const limits = modelLimits(model, config.contextLimit, models.profile);
       const available = availableContext(limits, counted.tokens);
-      return answerJson(context, { ...counted, limits: { ...limits, available } });
+      return respondJson(context, { ...counted, limits: { ...limits, available } });
     },
   );
   return routes;

@@ -6,7 +6,7 @@ import { requireSession } from "@millrace/engine/sessions/sessions";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { Id, path } from "@millrace/engine/http/validate";
 
 const BackgroundShape = z
@@ -50,7 +50,7 @@ export function agentRoutes({ agents: known }: SharedProductServices): HttpApp {
     "/agents",
     describe({ tag: "Tools", summary: "The agents that work can be handed to", answer: z.array(AgentShape) }),
     (context) =>
-      answerJson(
+      respondJson(
         context,
         known
           .list()
@@ -80,7 +80,7 @@ export function agentRoutes({ agents: known }: SharedProductServices): HttpApp {
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const { sessions, checkpointer } = storage;
       const agents = await listBackground({ sessions, checkpointer, runs }, session);
-      return answerJson(
+      return respondJson(
         context,
         agents.map(({ session_id, ...agent }): z.infer<typeof BackgroundShape> => ({
           thread_id: session_id,

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { notFound } from "@millrace/engine/http/errors";
@@ -30,7 +30,7 @@ export function modelRequestRoutes(): HttpApp {
     async (context) => {
       const { thread_id, run_id } = context.req.valid("param");
       await requireRun(context, thread_id, run_id);
-      return answerJson(context, await productServicesOf(context).storage.requests.calls(thread_id, run_id));
+      return respondJson(context, await productServicesOf(context).storage.requests.calls(thread_id, run_id));
     },
   );
 
@@ -48,7 +48,7 @@ export function modelRequestRoutes(): HttpApp {
       await requireRun(context, thread_id, run_id);
       const found = await readModelCall(productServicesOf(context), thread_id, { run_id, number });
       if (found === undefined) throw notFound("Request not found");
-      return answerJson(context, found);
+      return respondJson(context, found);
     },
   );
   return routes;

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
-import { answerBytes } from "@millrace/engine/http/answers/bytes";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondBytes } from "@millrace/engine/http/answers/bytes";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import type { ContentPlace } from "../../../tools/undo/operation-content.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
@@ -132,7 +132,7 @@ export function operationChangeRoutes(): HttpApp {
         already_undone: done.already_undone,
         conflicts: done.conflicts.map((one) => ({ ...one, message: reasons[one.reason][language] })),
       };
-      return done.conflicts.length > 0 && !dry_run ? context.json(answer, 409) : answerJson(context, answer);
+      return done.conflicts.length > 0 && !dry_run ? context.json(answer, 409) : respondJson(context, answer);
     },
   );
   hunkRoute(routes);
@@ -160,7 +160,7 @@ function hunkRoute(routes: HttpApp): void {
       const { session_id } = await requireSession(storage, thread_id);
       const { hunks } = context.req.valid("json");
       const card = await operations.undoHunks(session_id, operation_id, hunks, context.req.raw.signal);
-      return answerJson(context, toWireOperation(card, languageOf(context)));
+      return respondJson(context, toWireOperation(card, languageOf(context)));
     },
   );
 }
@@ -184,7 +184,7 @@ function readingRoutes(routes: HttpApp): void {
       const changes: NetChange[] = await services.operations.net(session_id, { since, ...rest });
       if (changes.length > cursor + limit) context.header("X-Pagination-Next", String(cursor + limit));
       const page: z.infer<typeof ChangeShape>[] = changes.slice(cursor, cursor + limit);
-      return answerJson(context, page);
+      return respondJson(context, page);
     },
   );
 
@@ -223,7 +223,7 @@ function readingRoutes(routes: HttpApp): void {
         operation_id,
         context.req.valid("query").side,
       );
-      return answerJson(context, answer);
+      return respondJson(context, answer);
     },
   );
 }
@@ -237,7 +237,7 @@ async function answerContent(
   const { session_id } = await requireSession(storage, thread_id);
   const { path: file, bytes } = await operations.content(session_id, operation_id, place);
   // Tool output must never be rendered as a page of this server.
-  return answerBytes(context, bytes, {
+  return respondBytes(context, bytes, {
     "content-type": "application/octet-stream",
     "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(basename(file))}`,
     "content-security-policy": "sandbox",

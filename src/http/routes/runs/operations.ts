@@ -9,7 +9,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -140,7 +140,7 @@ function historyRoute(routes: HttpApp): void {
       const { rows, next } = await productServicesOf(context).overview.operations({ ...page, session_id });
       if (next !== null) context.header("X-Pagination-Next", next);
       const language = languageOf(context);
-      return answerJson(
+      return respondJson(
         context,
         rows.map((row) => ({ ...toWireOperation(cardOf(row), language), thread_id: row.session_id })),
       );
@@ -165,7 +165,7 @@ function listRoutes(routes: HttpApp): void {
       const page = context.req.valid("query");
       const { operations: found, total } = await operations.list(session_id, page);
       const more = Math.max(0, total - page.offset - found.length);
-      return answerJson(context, {
+      return respondJson(context, {
         operations: found.map((card) => toWireOperation(card, languageOf(context))),
         total,
         more,
@@ -191,7 +191,7 @@ function listRoutes(routes: HttpApp): void {
       if (Object.keys(changes).length === 0 && (await runs.get(run_id))?.session_id !== session_id) {
         throw notFound("Run not found");
       }
-      return answerJson(context, changes);
+      return respondJson(context, changes);
     },
   );
 }
@@ -208,7 +208,7 @@ function toolLogRoute(routes: HttpApp): void {
       const { limit, offset } = context.req.valid("query");
       const [running] = await runs.list(session_id, { limit: 1, offset: 0, status: "running" });
       const history = toolHistory(await storage.ledger.list(session_id), running?.run_id);
-      return answerJson(context, {
+      return respondJson(context, {
         calls: history.toReversed().slice(offset, offset + limit),
         total: history.length,
         statistics: toolStatistics(history),
@@ -233,7 +233,7 @@ function itemRoutes(routes: HttpApp): void {
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const { limit } = context.req.valid("query");
-      return answerJson(context, await operations.diff(session_id, operation_id, limit, context.req.raw.signal));
+      return respondJson(context, await operations.diff(session_id, operation_id, limit, context.req.raw.signal));
     },
   );
 
@@ -251,7 +251,7 @@ function itemRoutes(routes: HttpApp): void {
       const { thread_id, operation_id } = context.req.valid("param");
       const { session_id } = await requireSession(storage, thread_id);
       const card = await operations.undo(session_id, operation_id, context.req.raw.signal);
-      return answerJson(context, toWireOperation(card, languageOf(context)));
+      return respondJson(context, toWireOperation(card, languageOf(context)));
     },
   );
 }

@@ -10,7 +10,7 @@ import { CompressionRequest } from "../../../state.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
 import { RunShape } from "@millrace/engine/http/answers/shapes";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
@@ -39,7 +39,7 @@ export function compressRoutes(): HttpApp {
     async (context) => {
       const { storage } = productServicesOf(context);
       const { session_id: id } = await requireSession(storage, context.req.valid("param").thread_id);
-      return answerJson(context, await summariesOf(id, await readValues(storage, id)));
+      return respondJson(context, await summariesOf(id, await readValues(storage, id)));
     },
   );
 
@@ -52,7 +52,7 @@ export function compressRoutes(): HttpApp {
       const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
-      return answerJson(context, await previewCompression(services, session, request, usualModel(services)));
+      return respondJson(context, await previewCompression(services, session, request, usualModel(services)));
     },
   );
 
@@ -84,7 +84,7 @@ export function compressRoutes(): HttpApp {
         multitask_strategy: "reject",
       });
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
-      return answerJson(context, toWireRun(run));
+      return respondJson(context, toWireRun(run));
     },
   );
   return routes;

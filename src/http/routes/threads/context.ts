@@ -6,7 +6,7 @@ import { requireSession } from "@millrace/engine/sessions/sessions";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -40,7 +40,7 @@ export function contextRoutes(): HttpApp {
     async (context) => {
       const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
-      return answerJson(context, await readContext(services, session, context.req.valid("query").call));
+      return respondJson(context, await readContext(services, session, context.req.valid("query").call));
     },
   );
   routes.get(
@@ -56,7 +56,7 @@ export function contextRoutes(): HttpApp {
     async (context) => {
       const { storage } = productServicesOf(context);
       const session = await requireSession(storage, context.req.valid("param").thread_id);
-      return answerJson(context, await readContextMessages(storage, session, context.req.valid("query")));
+      return respondJson(context, await readContextMessages(storage, session, context.req.valid("query")));
     },
   );
   return routes;

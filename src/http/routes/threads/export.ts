@@ -8,7 +8,7 @@ import { withOperations } from "../../../sessions/messages/with-operations.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerBody, answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { answerBody, respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { ThreadShape } from "@millrace/engine/http/answers/shapes";
 import { toThread } from "@millrace/engine/http/requests/thread";
 import { Id, jsonBody, path, query, QueryFlag } from "@millrace/engine/http/validate";
@@ -60,7 +60,7 @@ function exportRoute(routes: HttpApp): void {
       const ending = { json: "json", markdown: "md", text: "txt" }[format];
       context.header("Content-Disposition", `attachment; filename="${session.session_id}.${ending}"`);
       if (format === "json") {
-        return answerJson(context, exportSession(session, values, messages, new Date().toISOString()));
+        return respondJson(context, exportSession(session, values, messages, new Date().toISOString()));
       }
       const write = format === "markdown" ? toMarkdown : toText;
       const text = write(nameOf(session, messages).name, messages, { language, tools });
@@ -84,7 +84,7 @@ function importRoute(routes: HttpApp, { graphs }: SharedProductServices): void {
       const { storage } = productServicesOf(context);
       const { graph_id } = context.req.valid("query");
       const session = await importSession({ storage, graphs }, context.req.valid("json"), graph_id);
-      return answerJson(context, toThread(session, await readValues(storage, session.session_id)));
+      return respondJson(context, toThread(session, await readValues(storage, session.session_id)));
     },
   );
 }

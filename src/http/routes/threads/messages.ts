@@ -20,7 +20,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices } from "../../product-services.ts";
-import { answerJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
 import { Id, jsonBody, path, query, QueryFlag } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -80,7 +80,7 @@ function readingRoutes(routes: HttpApp): void {
       const { all } = conversation;
       const seen = hidden === true ? all : all.filter((message) => !isHidden(message));
       const { messages, ...page } = pageOfMessages(seen, { limit, before });
-      return answerJson(context, { ...page, messages: await displayed(services, context, conversation, messages) });
+      return respondJson(context, { ...page, messages: await displayed(services, context, conversation, messages) });
     },
   );
 
@@ -94,7 +94,7 @@ function readingRoutes(routes: HttpApp): void {
       const conversation = await conversationOf(services, thread_id);
       const message = conversation.all[indexOfMessage(conversation.all, message_id)];
       const [one] = await displayed(services, context, conversation, message === undefined ? [] : [message]);
-      return answerJson(context, one);
+      return respondJson(context, one);
     },
   );
 }
@@ -113,7 +113,7 @@ function searchRoute(routes: HttpApp): void {
         found.map((hit) => ({ id: hit.message_id, hit })),
         { limit, before },
       );
-      return answerJson(context, { ...place, hits: messages.map(({ hit }) => hit) });
+      return respondJson(context, { ...place, hits: messages.map(({ hit }) => hit) });
     },
   );
 }
@@ -134,7 +134,7 @@ function changingRoutes(routes: HttpApp): void {
       const { messages, graph_id } = context.req.valid("json");
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const added = await appendMessages(services, session, messages, graph_id ?? undefined);
-      return answerJson(context, await written(services, context, session, added));
+      return respondJson(context, await written(services, context, session, added));
     },
   );
 
@@ -153,7 +153,7 @@ function changingRoutes(routes: HttpApp): void {
       const { thread_id, message_id } = context.req.valid("param");
       const session = await requireSession(services.storage, thread_id);
       const changed = await updateMessage(services, session, message_id, context.req.valid("json"));
-      return answerJson(context, (await written(services, context, session, [changed]))[0]);
+      return respondJson(context, (await written(services, context, session, [changed]))[0]);
     },
   );
 }
@@ -174,7 +174,7 @@ function deletingRoutes(routes: HttpApp): void {
       const session = await requireSession(services.storage, thread_id);
       const removed = await deleteMessage({ ...services, following: summaryWithout }, session, message_id);
       services.logger.info({ session_id: session.session_id, removed: removed.length }, "message_deleted");
-      return answerJson(context, { removed });
+      return respondJson(context, { removed });
     },
   );
 
@@ -194,7 +194,7 @@ function deletingRoutes(routes: HttpApp): void {
       const { keep_system } = context.req.valid("query");
       const removed = await clearMessages(services, session, keep_system ?? true);
       services.logger.info({ session_id: session.session_id, removed }, "messages_cleared");
-      return answerJson(context, { removed });
+      return respondJson(context, { removed });
     },
   );
 }

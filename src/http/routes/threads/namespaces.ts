@@ -8,7 +8,7 @@ import { JsonObject, type Namespace, type Session } from "@millrace/engine/stora
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { sendNews } from "@millrace/engine/http/answers/news";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
@@ -33,7 +33,7 @@ export function namespaceRoutes(shared: SharedProductServices): HttpApp {
         thread_id: session_id,
         updated_at,
       }));
-      return answerJson(context, rows);
+      return respondJson(context, rows);
     },
   );
   currentRoutes(routes);
@@ -86,7 +86,7 @@ function changeFrame(namespace: string, current: Namespace | undefined): string 
 function currentRoutes(routes: HttpApp): void {
   const answer = async (context: HttpContext, session: Session): Promise<Response> => {
     const services = productServicesOf(context);
-    return answerJson(context, await readDetails(services, session, usualModel(services)));
+    return respondJson(context, await readDetails(services, session, usualModel(services)));
   };
 
   routes.get(

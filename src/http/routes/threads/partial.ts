@@ -10,7 +10,7 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "@millrace/engine/http/environment";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { RunBody } from "@millrace/engine/http/requests/run-request";
 import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
 import { RunShape } from "@millrace/engine/http/answers/shapes";
@@ -85,5 +85,5 @@ async function takeUp(
     context: { ...known, ...request.body.context, partial: request.partial },
   });
   context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
-  return answerJson(context, toWireRun(run));
+  return respondJson(context, toWireRun(run));
 }

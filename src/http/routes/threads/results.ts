@@ -5,7 +5,7 @@ import { readWholeResult } from "../../../sessions/messages/whole-result.ts";
 import { describe } from "@millrace/engine/http/describe";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "@millrace/engine/http/environment";
 import { notFound } from "@millrace/engine/http/errors";
-import { answerBody, answerJson, pageHeaders } from "@millrace/engine/http/answers/wire";
+import { answerBody, respondJson, pageHeaders } from "@millrace/engine/http/answers/wire";
 import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ResultPath = z.object({
@@ -62,7 +62,7 @@ export function resultRoutes(): HttpApp {
         return answerBody(context, content, plainText);
       }
       const next_offset = end < text.length ? end : null;
-      return answerJson(context, { result_id, tool, characters: text.length, offset, next_offset, content });
+      return respondJson(context, { result_id, tool, characters: text.length, offset, next_offset, content });
     },
   );
   return routes;

@@ -11,7 +11,7 @@ import { JsonObject, SessionStatus } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices } from "../../product-services.ts";
-import { answerJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/answers/wire";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -119,12 +119,12 @@ function listRoute(routes: HttpApp): void {
         },
         context.req.raw.signal,
       );
-      return answerJson(context, { threads: found.sessions, next: found.next });
+      return respondJson(context, { threads: found.sessions, next: found.next });
     },
   );
 }
 
 async function answerDetails(services: ProductServices, context: HttpContext, threadId: string): Promise<Response> {
   const session = await requireSession(services.storage, threadId);
-  return answerJson(context, await readDetails(services, session, usualModel(services)));
+  return respondJson(context, await readDetails(services, session, usualModel(services)));
 }

@@ -6,7 +6,7 @@ import type { RunEvent } from "../../run-events.ts";
 import { type Assistant, JsonObject } from "../../storage/records.ts";
 import { type HttpContext, type HttpServices, versions } from "../environment.ts";
 import { frameLength } from "../answers/frames.ts";
-import { answerBody, answerJson } from "../answers/wire.ts";
+import { answerBody, respondJson } from "../answers/wire.ts";
 import { lastEventId, setPositionHeader } from "../requests/runs.ts";
 import { sendEvents, sendWhenReady } from "../answers/sse.ts";
 import { A2aHandler, holdsMessages } from "./handler.ts";
@@ -31,14 +31,14 @@ function cardOf(services: HttpServices, context: HttpContext, assistant: Assista
 }
 
 /** Sends an assistant's card, in the version that the client asks for. */
-export async function answerCard(
+export async function respondCard(
   services: HttpServices,
   context: HttpContext,
   assistant: Assistant,
 ): Promise<Response> {
   const card = cardOf(services, context, assistant);
   context.header("Vary", "A2A-Version", { append: true });
-  if (versionOf(context) !== olderVersion) return answerJson(context, AgentCard.toJSON(card));
+  if (versionOf(context) !== olderVersion) return respondJson(context, AgentCard.toJSON(card));
   const request = { services, context, assistant, card, signal: AbortSignal.abort(), after: -1 };
   const older = new LegacyJsonRpcTransportHandler(new A2aHandler(request));
   const cardRequest = { jsonrpc: "2.0", id: 1, method: "agent/getAuthenticatedExtendedCard" };
@@ -46,11 +46,11 @@ export async function answerCard(
     .looseObject({ result: z.looseObject({}) })
     .parse(await older.handle(cardRequest, new ServerCallContext()));
   // Clients of the newer version that send no version header need their interface, too.
-  return answerJson(context, { ...response.result, supportedInterfaces: card.supportedInterfaces });
+  return respondJson(context, { ...response.result, supportedInterfaces: card.supportedInterfaces });
 }
 
 /** Answers a JSON-RPC request to an assistant: once its run is over, or with a stream of its events. */
-export async function answerRpc(
+export async function respondRpc(
   services: HttpServices,
   context: HttpContext,
   assistant: Assistant,

@@ -26,7 +26,7 @@ import type { HttpContext, HttpServices } from "../environment.ts";
 import { languageOf } from "../answers/wire.ts";
 import { repeatedRun } from "../requests/repeated.ts";
 import { RunBody } from "../requests/run-request.ts";
-import { admitRun, arrivalOf } from "../requests/runs.ts";
+import { admitRun, requestOrigin } from "../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../validate.ts";
 import { createArtifactReader } from "./artifacts.ts";
 import {
@@ -182,7 +182,7 @@ export class A2aHandler implements A2ARequestHandler {
       // A message sent while a run works is answered after that run.
       multitask_strategy: "enqueue",
     });
-    const run = await admitRun(services, session, body, { ...arrivalOf(context), submission });
+    const run = await admitRun(services, session, body, { ...requestOrigin(context), submission });
     return { id: task?.id ?? run.run_id, last: run };
   }
 

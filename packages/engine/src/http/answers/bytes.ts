@@ -3,7 +3,7 @@ import type { HttpContext } from "../environment.ts";
 const OneRange = /^bytes=(?<from>\d*)-(?<to>\d*)$/u;
 
 /** Sends bytes, or the one part that a `Range` header asks for. Several ranges get the whole. */
-export function answerBytes(context: HttpContext, bytes: Uint8Array, about: Record<string, string>): Response {
+export function respondBytes(context: HttpContext, bytes: Uint8Array, about: Record<string, string>): Response {
   const headers = { ...about, "accept-ranges": "bytes" };
   const { from, to } = OneRange.exec(context.req.header("range") ?? "")?.groups ?? {};
   if (from === undefined || to === undefined || (from === "" && to === "")) {

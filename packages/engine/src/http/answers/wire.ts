@@ -83,7 +83,7 @@ function wireMessage(message: BaseMessage, depth: number): Record<string, unknow
 }
 
 /** Answers 200 with any value, messages included. */
-export function answerJson(context: HttpContext, value: unknown): Response {
+export function respondJson(context: HttpContext, value: unknown): Response {
   return answerBody(context, toWireJson(value), "application/json");
 }
 

@@ -98,7 +98,7 @@ const text = /^(?:text\/(?!event-stream)|application\/(?:[\w.+-]+\+)?(?:json|jav
 /**
  * Compresses long plain answers with gzip if the client accepts it. Events bypass it, written to node's own response.
  */
-export const packAnswers: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
+export const compressResponses: MiddlewareHandler<HttpEnvironment> = async (context, next) => {
   await next();
   // Inspecting the body itself would double the cost of a short answer.
   if (context.get("isLong") !== true || context.env.outgoing.headersSent || !takesGzip(context)) return;

@@ -42,7 +42,7 @@ export class OpenAiProblem extends AppError {
  * Turns anything thrown into OpenAI's form of an error; unexpected errors are logged whole and answered without
  * details.
  */
-export function answerOpenAiError(error: unknown, context: HttpContext, logger: Logger): Response {
+export function respondOpenAiError(error: unknown, context: HttpContext, logger: Logger): Response {
   const request = { path: context.req.path, request_id: context.get("requestId") };
   if (error instanceof z.ZodError) {
     const [first] = error.issues;
@@ -73,7 +73,7 @@ export function answerOpenAiError(error: unknown, context: HttpContext, logger: 
  * The response for a failed run: 400 and `x-should-retry: false`. The graph has already acted, and clients that retry
  * on 5xx, as OpenAI's and LangChain's do, would repeat it.
  */
-export function answerFailedRun(context: HttpContext, error: RunError): Response {
+export function respondFailedRun(context: HttpContext, error: RunError): Response {
   context.header("x-should-retry", "false");
   return context.json(failedRunBody(error), 400);
 }

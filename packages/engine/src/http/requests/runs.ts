@@ -66,13 +66,13 @@ export async function startRun(
   temporary = false,
 ): Promise<Run> {
   const submission = submissionOf(context, body);
-  const run = await admitRun(services, session, body, { ...arrivalOf(context), submission, temporary });
+  const run = await admitRun(services, session, body, { ...requestOrigin(context), submission, temporary });
   await setPositionHeader(services, context, run);
   return run;
 }
 
 /** The origin of a run request, besides its body. */
-export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
+export interface RequestOrigin extends Pick<RunRequest, "submission" | "protocol"> {
   /** The request's headers; some become configuration. */
   headers: Record<string, string>;
   requestId?: string;
@@ -80,7 +80,7 @@ export interface Arrival extends Pick<RunRequest, "submission" | "protocol"> {
 }
 
 /** The parts of a request that its runs keep. */
-export function arrivalOf(context: HttpContext): { headers: Record<string, string>; requestId: string } {
+export function requestOrigin(context: HttpContext): { headers: Record<string, string>; requestId: string } {
   return { headers: context.req.header(), requestId: context.get("requestId") };
 }
 
@@ -93,7 +93,7 @@ export async function admitRun(
   services: HttpServices,
   session: Session,
   body: RunBody,
-  { headers, requestId, temporary = false, ...arrival }: Arrival,
+  { headers, requestId, temporary = false, ...arrival }: RequestOrigin,
 ): Promise<Run> {
   const { storage, runs, config } = services;
   if (body.command?.resume !== undefined) {

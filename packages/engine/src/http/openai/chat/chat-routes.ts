@@ -10,7 +10,7 @@ import {
   servicesOf,
   type SharedServices,
 } from "../../environment.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import {
   beginTurn,
   type StartedTurn,
@@ -31,7 +31,7 @@ import {
   wholeTurn,
   withoutLost,
 } from "../turn/follow-turn.ts";
-import { answerFailedRun, failing, openAiBody, starting } from "../problem.ts";
+import { respondFailedRun, failing, openAiBody, starting } from "../problem.ts";
 import { z } from "zod";
 
 /** `/v1/chat/completions`: any assistant with messages as a model. */
@@ -103,10 +103,10 @@ async function answerChat(
   if (events === undefined) return RESPONSE_ALREADY_SENT;
   const last = events.at(-1);
   if (last !== undefined && "end" in last && last.end.error !== undefined)
-    return answerFailedRun(context, last.end.error);
+    return respondFailedRun(context, last.end.error);
   await noteWaiting(services, turn, events);
   context.header("x-thread-id", turn.run.session_id);
-  return answerJson(context, toChatCompletion(events, body.model) ?? null);
+  return respondJson(context, toChatCompletion(events, body.model) ?? null);
 }
 
 const Text = z.string();
@@ -263,7 +263,7 @@ export function modelListRoutes(services: SharedServices): HttpApp {
       const { assistants } = await storage.assistants.search({ limit: maxModels, offset: 0 }, graphs.assistants());
       const served = new Set(graphs.ids());
       const data = assistants.filter((one) => served.has(one.graph_id) && hasMessages(graphs, one)).map(toModel);
-      return answerJson(context, { object: "list", data } satisfies z.infer<typeof ModelList>);
+      return respondJson(context, { object: "list", data } satisfies z.infer<typeof ModelList>);
     },
   );
 
@@ -271,7 +271,7 @@ export function modelListRoutes(services: SharedServices): HttpApp {
     "/v1/models/:model",
     describe({ tag: "OpenAI", summary: "An assistant as a model", answer: Model, ...failing }),
     async (context) =>
-      answerJson(context, toModel(await requireModel(servicesOf(context), context.req.param("model")))),
+      respondJson(context, toModel(await requireModel(servicesOf(context), context.req.param("model")))),
   );
   return routes;
 }

@@ -11,7 +11,7 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "../../environment.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { repeatedRun } from "../../requests/repeated.ts";
 import { submissionOf } from "../../validate.ts";
 import { beginTurn, type StartedTurn, noteWaiting } from "../turn/begin-turn.ts";
@@ -53,8 +53,8 @@ export function responseRoutes(): HttpApp {
       const found = await requireResponse(services, context.req.param("response_id"));
       const { stream, starting_after } = RetrieveQuery.parse(context.req.query());
       if (stream === "true") return followResponse(services, context, found, { after: starting_after, cancels: false });
-      if (!isOver(found.run.status)) return answerJson(context, toResponse(found.run, found.kept, []));
-      return answerJson(context, await wholeResponse(services, context, found));
+      if (!isOver(found.run.status)) return respondJson(context, toResponse(found.run, found.kept, []));
+      return respondJson(context, await wholeResponse(services, context, found));
     },
   );
 
@@ -71,7 +71,7 @@ export function responseRoutes(): HttpApp {
       const id = context.req.param("response_id");
       const { run } = await requireResponse(services, id);
       if (!(await services.runs.delete(run.run_id))) throw noResponse(id, "response_id");
-      return answerJson(context, { id: responseIdOf(run), object: "response", deleted: true } satisfies z.infer<
+      return respondJson(context, { id: responseIdOf(run), object: "response", deleted: true } satisfies z.infer<
         typeof Deleted
       >);
     },
@@ -84,7 +84,7 @@ export function responseRoutes(): HttpApp {
       const services = servicesOf(context);
       const { run, kept } = await requireResponse(services, context.req.param("response_id"));
       const stopped = await services.runs.cancel(run.run_id, { action: "interrupt", wait: true });
-      return answerJson(context, await wholeResponse(services, context, { run: stopped ?? run, kept }));
+      return respondJson(context, await wholeResponse(services, context, { run: stopped ?? run, kept }));
     },
   );
   return routes;
@@ -123,11 +123,11 @@ async function createResponse(services: HttpServices, context: HttpContext, body
   const cancels = !kept.background && cancelsOnLeave(context);
   if (body.stream === true) return followResponse(services, context, found, { after: -1, cancels, turn });
   context.header("x-thread-id", turn.run.session_id);
-  if (kept.background) return answerJson(context, toResponse(turn.run, kept, []));
+  if (kept.background) return respondJson(context, toResponse(turn.run, kept, []));
   const events = await wholeTurn(services, context, turn.run, cancels);
   if (events === undefined) return RESPONSE_ALREADY_SENT;
   await noteWaiting(services, turn, events);
-  return answerJson(context, readAll(found, events));
+  return respondJson(context, readAll(found, events));
 }
 
 function keptOf(body: ResponseBody): StoredRequest {

@@ -9,7 +9,7 @@ import type { Submission } from "../../../storage/storage.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { repeatedRun } from "../../requests/repeated.ts";
-import { admitRun, arrivalOf, setPositionHeader } from "../../requests/runs.ts";
+import { admitRun, requestOrigin, setPositionHeader } from "../../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../../validate.ts";
 import {
   afterAnswer,
@@ -111,7 +111,7 @@ export async function beginTurn(
       stream_mode: ["messages-tuple", "updates", "custom"],
       multitask_strategy: "enqueue",
     });
-    return await admitRun(services, session, run, { ...arrivalOf(context), submission, temporary: false });
+    return await admitRun(services, session, run, { ...requestOrigin(context), submission, temporary: false });
   };
   const waiting = isNamed ? undefined : await waitingSession(services, request, submission);
   const wanted = isNamed

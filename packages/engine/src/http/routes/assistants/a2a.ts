@@ -40,8 +40,8 @@ export function a2aRoutes(): HttpApp {
     async (context) => {
       const services = servicesOf(context);
       const assistant = await assistantFor(services, context.req.valid("query").assistant_id);
-      const { answerCard } = await import("../../a2a/answer.ts");
-      return answerCard(services, context, assistant);
+      const { respondCard } = await import("../../a2a/answer.ts");
+      return respondCard(services, context, assistant);
     },
   );
 
@@ -52,8 +52,8 @@ export function a2aRoutes(): HttpApp {
     async (context) => {
       const services = servicesOf(context);
       const assistant = await assistantFor(services, context.req.valid("param").assistant_id);
-      const { answerCard } = await import("../../a2a/answer.ts");
-      return answerCard(services, context, assistant);
+      const { respondCard } = await import("../../a2a/answer.ts");
+      return respondCard(services, context, assistant);
     },
   );
 
@@ -77,8 +77,8 @@ export function a2aRoutes(): HttpApp {
     async (context) => {
       const services = servicesOf(context);
       const assistant = await assistantFor(services, context.req.valid("param").assistant_id);
-      const { answerRpc } = await import("../../a2a/answer.ts");
-      return answerRpc(services, context, assistant, context.req.valid("json"));
+      const { respondRpc } = await import("../../a2a/answer.ts");
+      return respondRpc(services, context, assistant, context.req.valid("json"));
     },
   );
   return routes;

@@ -21,7 +21,7 @@ import {
   servicesOf,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { Id, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a graph id") });
@@ -90,7 +90,7 @@ function creatingRoutes(routes: HttpApp): void {
     }),
     jsonBody(AssistantCreate),
     async (context) =>
-      answerJson(
+      respondJson(
         context,
         toWireAssistant(await createAssistant(servicesOf(context), given(context.req.valid("json")))),
       ),
@@ -104,7 +104,7 @@ function creatingRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const assistant = await requireOwn(context, context.req.valid("param").assistant_id);
-      return answerJson(
+      return respondJson(
         context,
         toWireAssistant(await changeAssistant(services, assistant, given(context.req.valid("json")))),
       );
@@ -161,7 +161,7 @@ function versionRoutes(routes: HttpApp): void {
       const assistant = await findAssistant(services.storage, services.graphs, id);
       if (assistant === undefined) throw notFound(`Assistant "${id}" not found.`);
       const page = { limit: limit ?? 10, offset: offset ?? 0, metadata: metadata ?? undefined };
-      return answerJson(context, await assistantVersions(services, assistant, page));
+      return respondJson(context, await assistantVersions(services, assistant, page));
     },
   );
 
@@ -178,7 +178,7 @@ function versionRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const assistant = await requireOwn(context, context.req.valid("param").assistant_id);
-      return answerJson(
+      return respondJson(
         context,
         toWireAssistant(await useVersion(services, assistant, context.req.valid("json").version)),
       );

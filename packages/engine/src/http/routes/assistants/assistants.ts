@@ -7,7 +7,7 @@ import { JsonObject, type Assistant } from "../../../storage/records.ts";
 import { AssistantShape, toWireAssistant } from "../../answers/shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../../environment.ts";
-import { answerJson, pageHeaders, selected } from "../../answers/wire.ts";
+import { respondJson, pageHeaders, selected } from "../../answers/wire.ts";
 import { FieldNames, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a graph id") });
@@ -61,7 +61,7 @@ function collectionRoutes(routes: HttpApp, { graphs }: SharedServices): void {
       await servicesOf(context).storage.assistants.search({ limit: 1, offset: 0 }, graphs.assistants());
       const served = graphs.ids().map((graph_id) => ({ graph_id, is_served: true, problem: null }));
       const others = graphs.problems.map(({ graph_id, ...problem }) => ({ graph_id, is_served: false, problem }));
-      return answerJson(context, [...served, ...others] satisfies z.infer<typeof GraphShape>[]);
+      return respondJson(context, [...served, ...others] satisfies z.infer<typeof GraphShape>[]);
     },
   );
 
@@ -77,7 +77,7 @@ function collectionRoutes(routes: HttpApp, { graphs }: SharedServices): void {
       if (body.sort_order) query.sort_order = body.sort_order;
       const { assistants, total } = await storage.assistants.search(query, graphs.assistants());
       pageHeaders(context, { offset: query.offset, total, count: assistants.length });
-      return answerJson(
+      return respondJson(
         context,
         assistants.map((assistant) => selected(toWireAssistant(assistant), body.select)),
       );
@@ -111,7 +111,7 @@ function itemRoutes(routes: HttpApp, services: SharedServices): void {
     describe({ tag: "Assistants", summary: "Get an assistant", answer: AssistantShape, errors }),
     path(AssistantPath),
     async (context) =>
-      answerJson(
+      respondJson(
         context,
         toWireAssistant(await requireAssistant(servicesOf(context), context.req.valid("param").assistant_id)),
       ),
@@ -125,7 +125,7 @@ function itemRoutes(routes: HttpApp, services: SharedServices): void {
     async (context) => {
       const services = servicesOf(context);
       const assistant = await requireAssistant(services, context.req.valid("param").assistant_id);
-      return answerJson(context, await graphs.drawing(assistant, context.req.valid("query").xray ?? false));
+      return respondJson(context, await graphs.drawing(assistant, context.req.valid("query").xray ?? false));
     },
   );
 
@@ -141,7 +141,7 @@ function itemRoutes(routes: HttpApp, services: SharedServices): void {
     async (context) => {
       const services = servicesOf(context);
       const { graph_id } = await requireAssistant(services, context.req.valid("param").assistant_id);
-      return answerJson(context, { graph_id, ...(await graphs.schemas(graph_id, context.req.raw.signal)) });
+      return respondJson(context, { graph_id, ...(await graphs.schemas(graph_id, context.req.raw.signal)) });
     },
   );
 }
@@ -157,7 +157,7 @@ function subgraphRoutes(routes: HttpApp, services: SharedServices): void {
     async (context) => {
       const services = servicesOf(context);
       const assistant = await requireAssistant(services, context.req.valid("param").assistant_id);
-      return answerJson(
+      return respondJson(
         context,
         await subgraphSchemas(graphs, assistant, { ...context.req.valid("query"), signal: context.req.raw.signal }),
       );
@@ -173,7 +173,7 @@ function subgraphRoutes(routes: HttpApp, services: SharedServices): void {
       const { assistant_id, namespace } = context.req.valid("param");
       const assistant = await requireAssistant(services, assistant_id);
       const { recurse } = context.req.valid("query");
-      return answerJson(
+      return respondJson(
         context,
         await subgraphSchemas(graphs, assistant, { namespace, recurse, signal: context.req.raw.signal }),
       );

@@ -14,7 +14,7 @@ import {
   type SharedServices,
 } from "../../environment.ts";
 import { languageOf } from "../../answers/wire.ts";
-import { arrivalOf } from "../../requests/runs.ts";
+import { requestOrigin } from "../../requests/runs.ts";
 import type { ClientOfServer } from "../../mcp/mcp-server.ts";
 
 /** Clients kept per owner and in total. Beyond that, the least recently used one must reconnect. */
@@ -48,7 +48,7 @@ class Clients {
     const services = servicesOf(context);
     const client = this.#clients.get(id);
     if (client?.owner !== services.owner) return undefined;
-    Object.assign(client.of, { services, ...arrivalOf(context) });
+    Object.assign(client.of, { services, ...requestOrigin(context) });
     this.#keep(id, client);
     return client;
   }
@@ -61,7 +61,7 @@ class Clients {
       import("@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js"),
     ]);
     const services = servicesOf(context);
-    const of: ClientOfServer = { services, ...arrivalOf(context), language: languageOf(context) };
+    const of: ClientOfServer = { services, ...requestOrigin(context), language: languageOf(context) };
     const transport: WebStandardStreamableHTTPServerTransport = stays
       ? new WebStandardStreamableHTTPServerTransport({
           sessionIdGenerator: newId,

@@ -6,7 +6,7 @@ import { checkFilter } from "../../../storage/items/item-filter.ts";
 import { JsonObject } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { jsonBody, query, QueryFlag } from "../../validate.ts";
 
 const wellFormed = z
@@ -111,7 +111,7 @@ function itemRoutes(routes: HttpApp): void {
       const { items } = servicesOf(context);
       const { namespace = "", key, refresh_ttl: refresh } = context.req.valid("query");
       const labels = namespace === "" ? [] : namespace.split(".");
-      return answerJson(context, (await items.get(labels, key, refresh)) ?? null);
+      return respondJson(context, (await items.get(labels, key, refresh)) ?? null);
     },
   );
 
@@ -153,7 +153,7 @@ function searchRoutes(routes: HttpApp): void {
         offset: body.offset ?? 0,
         refresh: body.refresh_ttl ?? undefined,
       });
-      return answerJson(context, { items: found });
+      return respondJson(context, { items: found });
     },
   );
 

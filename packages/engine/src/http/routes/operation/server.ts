@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { Hono } from "hono";
 import { z } from "zod";
 import type { MetricFamily } from "../../../metrics/families.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { describe } from "../../describe.ts";
 import {
   requireAdministration,
@@ -105,7 +105,7 @@ export function serverRoutes({ config, graphs, health, metrics, cluster }: Share
         },
         problems: [...problems],
       };
-      return answerJson(context, answer);
+      return respondJson(context, answer);
     },
   );
   return routes;

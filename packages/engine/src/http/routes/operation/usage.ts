@@ -4,7 +4,7 @@ import { limitsOf, type UsageLimits } from "../../../config/owner-limits.ts";
 import { type ModelUsage, Usage } from "../../../storage/usage.ts";
 import { amountOf, dayOf, endOf, monthOf, type Period } from "../../../usage/owner-usage.ts";
 import { toCsv } from "../../answers/csv.ts";
-import { answerBody, answerJson, pageHeaders } from "../../answers/wire.ts";
+import { answerBody, respondJson, pageHeaders } from "../../answers/wire.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../../environment.ts";
 import { query } from "../../validate.ts";
@@ -93,7 +93,7 @@ export function usageRoutes({ config }: SharedServices): HttpApp {
         month: periodOf("month", month, limits, time),
         days: days.map((one) => ({ day: one.day, ...sumsOf(one) })),
       };
-      return answerJson(context, answer);
+      return respondJson(context, answer);
     },
   );
 
@@ -111,7 +111,7 @@ export function usageRoutes({ config }: SharedServices): HttpApp {
       const { owners, total } = await servicesOf(context).usage.owners({ from, to }, page);
       const rows = owners.map((one) => ({ owner: one.owner || null, ...sumsOf(one) }));
       pageHeaders(context, { offset: page.offset, total, count: rows.length });
-      return answerJson(context, rows);
+      return respondJson(context, rows);
     },
   );
 
@@ -133,7 +133,7 @@ function modelRoute(routes: HttpApp): void {
     async (context) => {
       const { owner, format, ...days } = context.req.valid("query");
       const rows = (await servicesOf(context).usage.models(days, owner)).map(modelDay);
-      if (format === "json") return answerJson(context, rows);
+      if (format === "json") return respondJson(context, rows);
       return answerBody(context, toCsv(modelColumns, rows), "text/csv; charset=utf-8");
     },
   );

@@ -5,7 +5,7 @@ import { isOver } from "../../../runs/status.ts";
 import type { ListedRun } from "../../../storage/overview.ts";
 import { RunStatus } from "../../../storage/records.ts";
 import { Usage } from "../../../storage/usage.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { RunShape } from "../../answers/shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
@@ -77,7 +77,7 @@ export function allRunRoutes(): HttpApp {
       const { thread_id: session_id, ...filter } = context.req.valid("query");
       const { rows, next } = await servicesOf(context).overview.runs({ ...filter, session_id });
       if (next !== null) context.header("X-Pagination-Next", next);
-      return answerJson(context, rows.map(toSummary));
+      return respondJson(context, rows.map(toSummary));
     },
   );
   routes.get(
@@ -87,7 +87,7 @@ export function allRunRoutes(): HttpApp {
     async (context) => {
       const { thread_id: session_id, bucket, ...filter } = context.req.valid("query");
       const { overview } = servicesOf(context);
-      return answerJson(context, await overview.histogram({ ...filter, session_id, seconds: seconds[bucket] }));
+      return respondJson(context, await overview.histogram({ ...filter, session_id, seconds: seconds[bucket] }));
     },
   );
   return routes;

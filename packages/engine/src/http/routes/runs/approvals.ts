@@ -22,7 +22,7 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson, languageOf, namedLanguage } from "../../answers/wire.ts";
+import { respondJson, languageOf, namedLanguage } from "../../answers/wire.ts";
 import { questionText } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
 
@@ -129,7 +129,7 @@ function overviewRoute(routes: HttpApp): void {
           thread: threads.get(approval.session_id) ?? null,
         });
       }
-      return answerJson(context, answers);
+      return respondJson(context, answers);
     },
   );
 }
@@ -149,7 +149,7 @@ function questionRoutes(routes: HttpApp): void {
       const waiting = await listApprovals(services, context.req.valid("param").thread_id);
       const answers = [];
       for (const approval of waiting) answers.push(await toWireApproval(approval, context));
-      return answerJson(context, answers);
+      return respondJson(context, answers);
     },
   );
 
@@ -168,7 +168,7 @@ function questionRoutes(routes: HttpApp): void {
       const services = approvalServices(context);
       const { approval, repeated } = await answerApproval(services, thread_id, interrupt_id, context.req.valid("json"));
       const { decision, decided_by, decided_at, run_id } = approval;
-      return answerJson(context, {
+      return respondJson(context, {
         id: approval.interrupt_id,
         status: "answered",
         repeated,
@@ -213,7 +213,7 @@ function grantRoutes(routes: HttpApp): void {
       const { storage } = servicesOf(context);
       const session = await requireSession(storage, context.req.valid("param").thread_id);
       const grants = await storage.approvals.grants(session.session_id);
-      return answerJson(context, grants.map(toWireGrant));
+      return respondJson(context, grants.map(toWireGrant));
     },
   );
 

@@ -11,7 +11,7 @@ import { checkedBody, checkWebhook } from "../../requests/runs.ts";
 import { CronCreate, CronFilter, CronPatch, CronPayload, CronSearch, CronShape } from "../../requests/cron-shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
-import { answerJson, pageHeaders, selected } from "../../answers/wire.ts";
+import { respondJson, pageHeaders, selected } from "../../answers/wire.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
 
 const CronPath = z.object({ cron_id: Id });
@@ -39,7 +39,7 @@ function createRoutes(routes: HttpApp): void {
     }),
     jsonBody(CronCreate),
     async (context) =>
-      answerJson(
+      respondJson(
         context,
         toWireCron(
           await servicesOf(context).crons.create(await newCron(servicesOf(context), context.req.valid("json"), null)),
@@ -61,7 +61,7 @@ function createRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const { session_id } = await requireSession(services.storage, context.req.valid("param").thread_id);
       const cron = await newCron(services, context.req.valid("json"), session_id);
-      return answerJson(context, toWireCron(await services.crons.create(cron)));
+      return respondJson(context, toWireCron(await services.crons.create(cron)));
     },
   );
 }
@@ -83,7 +83,7 @@ function searchRoutes(routes: HttpApp): void {
       });
       pageHeaders(context, { offset: page.offset, total: found.total, count: found.crons.length });
       const rows = found.crons.map((cron) => selected(toWireCron(cron), body.select));
-      return answerJson(context, rows);
+      return respondJson(context, rows);
     },
   );
 
@@ -114,7 +114,7 @@ function changeRoutes(routes: HttpApp): void {
       const { cron_id } = context.req.valid("param");
       const change = await changeOf(services, context.req.valid("json"));
       const check = (payload: JsonObject) => checkedPayload(services, payload);
-      return answerJson(context, toWireCron(await services.crons.update(cron_id, change, check)));
+      return respondJson(context, toWireCron(await services.crons.update(cron_id, change, check)));
     },
   );
 

@@ -12,7 +12,7 @@ import {
 } from "../../environment.ts";
 import { frameLength } from "../../answers/frames.ts";
 import { handleCommand, ProtocolAnswerShape, ProtocolCommand } from "../../protocol/session/commands.ts";
-import { arrivalOf } from "../../requests/runs.ts";
+import { requestOrigin } from "../../requests/runs.ts";
 import { EventFilter, type ProtocolEvent, protocolFrame } from "../../protocol/events/protocol-event.ts";
 import { serveSocket } from "../../protocol/session/socket.ts";
 import { readRecord } from "../../protocol/session/thread-record.ts";
@@ -48,7 +48,7 @@ function commandRoute(routes: HttpApp): void {
       const { thread_id: threadId } = context.req.valid("param");
       const command = context.req.valid("json");
       const submission = submissionOf(context, command);
-      const source = { threadId, ...arrivalOf(context), submission, language: namedLanguage(context) };
+      const source = { threadId, ...requestOrigin(context), submission, language: namedLanguage(context) };
       const answer = await handleCommand(services, source, command);
       return context.body(toWireJson(answer), 200, { "content-type": "application/json" });
     },
@@ -100,7 +100,7 @@ function socketRoute(routes: HttpApp): void {
         throw new HTTPException(426, { message: "This address is a WebSocket. POST it for server-sent events." });
       }
       const { thread_id: threadId } = context.req.valid("param");
-      const source = { threadId, ...arrivalOf(context) };
+      const source = { threadId, ...requestOrigin(context) };
       acceptSocket((socket) => serveSocket(services, source, socket));
       return context.body(null, 204);
     },

@@ -11,7 +11,7 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { knownModes, namespacesInQuery } from "../../answers/frames.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { checkRun, lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../../requests/runs.ts";
@@ -61,7 +61,7 @@ function startingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const run = await startAlone(services, context, context.req.valid("json"));
       context.header("Content-Location", locationOf(run));
-      return answerJson(context, toWireRun(run));
+      return respondJson(context, toWireRun(run));
     },
   );
 
@@ -109,7 +109,7 @@ function manyRoutes(routes: HttpApp): void {
     async (context) => {
       const services = servicesOf(context);
       const started = await startAll(services, context, context.req.valid("json"));
-      return answerJson(context, started.map(toWireRun));
+      return respondJson(context, started.map(toWireRun));
     },
   );
 

@@ -11,7 +11,7 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson, selected } from "../../answers/wire.ts";
+import { respondJson, selected } from "../../answers/wire.ts";
 import { knownModes, namesInQuery, namespacesInQuery } from "../../answers/frames.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { lastEventId, startRun, streamRun, setPositionHeader, toWireRun, waitForRun } from "../../requests/runs.ts";
@@ -74,7 +74,7 @@ function startingRoutes(routes: HttpApp): void {
       const body = context.req.valid("json");
       const run = await startOn(services, context, context.req.valid("param").thread_id, body);
       context.header("Content-Location", locationOf(run));
-      return answerJson(context, toWireRun(run));
+      return respondJson(context, toWireRun(run));
     },
   );
 
@@ -131,7 +131,7 @@ function readingRoutes(routes: HttpApp): void {
       const found = await runs.list(session.session_id, { limit, offset, ...(status && { status }) });
       const fields = namesInQuery(context, "select");
       const answer = found.map((run) => selected(toWireRun(run), fields));
-      return answerJson(context, answer);
+      return respondJson(context, answer);
     },
   );
 
@@ -143,7 +143,7 @@ function readingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
       await setPositionHeader(services, context, run);
-      return answerJson(context, { ...toWireRun(run), ...(await services.runs.waitReason(run)) });
+      return respondJson(context, { ...toWireRun(run), ...(await services.runs.waitReason(run)) });
     },
   );
 

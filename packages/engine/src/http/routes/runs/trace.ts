@@ -2,8 +2,8 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Span } from "../../../runs/trace/span.ts";
 import { RunStatus, type Run } from "../../../storage/records.ts";
-import { answerBytes } from "../../answers/bytes.ts";
-import { toWireJson, answerJson } from "../../answers/wire.ts";
+import { respondBytes } from "../../answers/bytes.ts";
+import { toWireJson, respondJson } from "../../answers/wire.ts";
 import { newsFrame } from "../../answers/news.ts";
 import { sendEvents } from "../../answers/sse.ts";
 import { describe } from "../../describe.ts";
@@ -67,7 +67,7 @@ export function traceRoutes(): HttpApp {
       const { next, ...page } = await traces.read(run, wanted, context.req.raw.signal);
       if (next !== null) context.header("X-Pagination-Next", String(next));
       const { run_id, session_id: thread_id, status } = run;
-      return answerJson(context, { run_id, thread_id, status, ...page } satisfies z.infer<typeof TraceShape>);
+      return respondJson(context, { run_id, thread_id, status, ...page } satisfies z.infer<typeof TraceShape>);
     },
   );
 
@@ -96,7 +96,7 @@ async function answerPayload(
   const run = await runOf(context, ids);
   const found = await servicesOf(context).runs.traces.payload(run, span_id, side, context.req.raw.signal);
   if (found === undefined) throw notFound("Nothing is kept of this span");
-  return answerBytes(context, Buffer.from(toWireJson(found.value)), { "content-type": "application/json" });
+  return respondBytes(context, Buffer.from(toWireJson(found.value)), { "content-type": "application/json" });
 }
 
 async function runOf(context: HttpContext, { thread_id, run_id }: z.infer<typeof RunPath>): Promise<Run> {

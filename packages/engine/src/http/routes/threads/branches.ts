@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Branch, readBranches, setHead } from "../../../sessions/state/branches.ts";
 import { requireSession } from "../../../sessions/sessions.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
@@ -45,7 +45,7 @@ export function branchRoutes(): HttpApp {
       const { message, limit, cursor } = context.req.valid("query");
       const branches = await readBranches(services, session_id, message);
       if (branches.length > cursor + limit) context.header("X-Pagination-Next", String(cursor + limit));
-      return answerJson(context, branches.slice(cursor, cursor + limit));
+      return respondJson(context, branches.slice(cursor, cursor + limit));
     },
   );
 
@@ -70,7 +70,7 @@ export function branchRoutes(): HttpApp {
         checkpointId: checkpoint_id,
         expected: expected_checkpoint_id ?? undefined,
       });
-      return answerJson(context, { thread_id: session_id, checkpoint_id: newest, copied_from: checkpoint_id });
+      return respondJson(context, { thread_id: session_id, checkpoint_id: newest, copied_from: checkpoint_id });
     },
   );
   return routes;

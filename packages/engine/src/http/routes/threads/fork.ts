@@ -7,7 +7,7 @@ import { StoredMessage } from "../../../sessions/messages/stored-message.ts";
 import { SessionName } from "../../../sessions/messages/conversation.ts";
 import { describe } from "../../describe.ts";
 import { type HttpApp, type HttpEnvironment, servicesOf, type SharedServices } from "../../environment.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { startRun, toWireRun } from "../../requests/runs.ts";
 import { RunShape, ThreadShape } from "../../answers/shapes.ts";
@@ -53,7 +53,7 @@ export function forkRoutes(): HttpApp {
       const fork = message_id
         ? await forkSession(services, thread_id, { messageId: message_id, metadata })
         : await copySession(services, thread_id, metadata);
-      return answerJson(context, toThread(fork, await readValues(services.storage, fork.session_id)));
+      return respondJson(context, toThread(fork, await readValues(services.storage, fork.session_id)));
     },
   );
 
@@ -85,7 +85,7 @@ export function forkRoutes(): HttpApp {
         context: { ...known, ...body.context },
       });
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
-      return answerJson(context, toWireRun(run));
+      return respondJson(context, toWireRun(run));
     },
   );
   return routes;

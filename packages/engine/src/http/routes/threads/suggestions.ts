@@ -5,7 +5,7 @@ import { requireSession } from "../../../sessions/sessions.ts";
 import { choiceRequest, readSuggestions, Suggestions } from "../../../sessions/overview/suggestions.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { startRun, toWireRun } from "../../requests/runs.ts";
 import { RunShape } from "../../answers/shapes.ts";
 import { Id, path } from "../../validate.ts";
@@ -31,7 +31,7 @@ export function suggestionRoutes(): HttpApp {
     async (context) => {
       const { storage } = servicesOf(context);
       const { session_id } = await requireSession(storage, context.req.valid("param").thread_id);
-      return answerJson(context, readSuggestions(await readMessages(storage, session_id)));
+      return respondJson(context, readSuggestions(await readMessages(storage, session_id)));
     },
   );
 
@@ -56,7 +56,7 @@ export function suggestionRoutes(): HttpApp {
       const session = await requireSession(services.storage, thread_id);
       const run = await startRun(services, context, session, await choiceRequest(services, session, suggestion_id));
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
-      return answerJson(context, toWireRun(run));
+      return respondJson(context, toWireRun(run));
     },
   );
   return routes;

@@ -8,7 +8,7 @@ import type { SessionQuery } from "../../../storage/storage.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
 import { extractPath, isPath, wireThread, toThread } from "../../requests/thread.ts";
-import { answerJson, pageHeaders, selected, toWire } from "../../answers/wire.ts";
+import { respondJson, pageHeaders, selected, toWire } from "../../answers/wire.ts";
 import { ThreadShape } from "../../answers/shapes.ts";
 import { FieldNames, Id, jsonBody } from "../../validate.ts";
 
@@ -57,7 +57,7 @@ export function threadSearchRoutes(): HttpApp {
         // A long thread is read without a pause; others are served before the next.
         if (readsValues(body)) await nextTurn();
       }
-      return answerJson(context, threads);
+      return respondJson(context, threads);
     },
   );
 

@@ -6,7 +6,7 @@ import { JsonObject } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson, selectState } from "../../answers/wire.ts";
+import { respondJson, selectState } from "../../answers/wire.ts";
 import { namesInQuery } from "../../answers/frames.ts";
 import { StateUpdateShape, ThreadShape, ThreadStateShape } from "../../answers/shapes.ts";
 import { wireThread, toCheckpoint, toThreadState } from "../../requests/thread.ts";
@@ -69,7 +69,7 @@ function readingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const state = await readState(services, session, {}, context.req.valid("query").subgraphs);
-      return answerJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
+      return respondJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
     },
   );
 
@@ -83,7 +83,7 @@ function readingRoutes(routes: HttpApp): void {
       const { thread_id, checkpoint_id } = context.req.valid("param");
       const session = await requireSession(services.storage, thread_id);
       const state = await readState(services, session, { checkpoint_id }, context.req.valid("query").subgraphs);
-      return answerJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
+      return respondJson(context, selectState(toThreadState(state), namesInQuery(context, "select")));
     },
   );
 
@@ -102,7 +102,7 @@ function readingRoutes(routes: HttpApp): void {
       const { checkpoint, subgraphs, select } = context.req.valid("json");
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const state = await readState(services, session, toReference(checkpoint), subgraphs ?? false);
-      return answerJson(context, selectState(toThreadState(state), select));
+      return respondJson(context, selectState(toThreadState(state), select));
     },
   );
 }
@@ -151,7 +151,7 @@ function metadataRoute(routes: HttpApp): void {
       const { thread_id: id } = context.req.valid("param");
       const session = await services.storage.sessions.update(id, context.req.valid("json"));
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
-      return answerJson(context, await wireThread(services, session));
+      return respondJson(context, await wireThread(services, session));
     },
   );
 }
@@ -167,7 +167,7 @@ function historyRoutes(routes: HttpApp): void {
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const { limit = 10, before } = context.req.valid("query");
       const states = await readHistory(services, session, { limit, before, checkpoint: {} });
-      return answerJson(context, states.map(toThreadState));
+      return respondJson(context, states.map(toThreadState));
     },
   );
 
@@ -191,7 +191,7 @@ function historyRoutes(routes: HttpApp): void {
         metadata: body.metadata ?? undefined,
         checkpoint: toReference(body.checkpoint),
       });
-      return answerJson(
+      return respondJson(
         context,
         states.map((state) => selectState(toThreadState(state), body.select)),
       );

@@ -6,7 +6,7 @@ import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { readUsage, SessionUsage } from "../../../sessions/messages/usage.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "../../environment.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { Id, path, query } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -29,7 +29,7 @@ export function threadUsageRoutes(): HttpApp {
     const messages = messagesIn(await readValues(storage, id));
     const since = Since.parse(session.metadata["usage_since"] ?? null);
     const { last, seconds } = wanted;
-    return answerJson(context, readUsage(messages, { since, last, seconds, now: Date.now() }));
+    return respondJson(context, readUsage(messages, { since, last, seconds, now: Date.now() }));
   }
 
   routes.get(

@@ -17,7 +17,7 @@ import {
   type SharedServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { answerJson } from "../../answers/wire.ts";
+import { respondJson } from "../../answers/wire.ts";
 import { ThreadShape } from "../../answers/shapes.ts";
 import { setTtl, wireThread, ThreadTtl, toThread, toWireTtl } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
@@ -63,7 +63,7 @@ function collectionRoutes(routes: HttpApp, services: SharedServices): void {
       const { defaultNamespace } = config.conversations;
       if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
       const ttl = await setTtl((wanted) => services.newSessions.setTtl(session, wanted), body.ttl);
-      return answerJson(context, { ...(await wireThread(services, session)), ...ttl });
+      return respondJson(context, { ...(await wireThread(services, session)), ...ttl });
     },
   );
 }
@@ -101,7 +101,7 @@ function itemRoutes(routes: HttpApp): void {
       const { thread_id: id } = context.req.valid("param");
       const thread = await wireThread(services, await requireSession(services.storage, id));
       const wantsTtl = context.req.valid("query").include?.split(",").includes("ttl") ?? false;
-      return answerJson(context, wantsTtl ? { ...thread, ...toWireTtl(await services.storage.ttls.get(id)) } : thread);
+      return respondJson(context, wantsTtl ? { ...thread, ...toWireTtl(await services.storage.ttls.get(id)) } : thread);
     },
   );
 
@@ -124,7 +124,7 @@ function itemRoutes(routes: HttpApp): void {
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
       const changed = await setTtl((wanted) => services.storage.ttls.set(id, wanted), ttl);
       if (wantsLittle(context)) return context.body(null, 204, { "Preference-Applied": minimal });
-      return answerJson(context, { ...(await wireThread(services, session)), ...changed });
+      return respondJson(context, { ...(await wireThread(services, session)), ...changed });
     },
   );
 
@@ -144,7 +144,7 @@ function itemRoutes(routes: HttpApp): void {
     describe({ tag: "Threads", summary: "Copy a thread with its history", answer: ThreadShape, errors: unknownThread }),
     path(ThreadPath),
     async (context) =>
-      answerJson(
+      respondJson(
         context,
         toThread(await copySession(servicesOf(context), context.req.valid("param").thread_id), undefined),
       ),
