@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError } from "@millrace/engine/errors/errors";
 import { loadGraphs, type Graphs } from "@millrace/engine/graphs/load";
 import type { ReadTypes, GraphSchemas } from "@millrace/engine/graphs/schemas/graph-schemas";
-import { learnSchemas, readTypes } from "@millrace/engine/graphs/schemas/learn-schemas";
+import { inferSchemas, readTypes } from "@millrace/engine/graphs/schemas/infer-schemas";
 import { createLogger } from "@millrace/engine/logger";
 import { projectFolder } from "../support/source-files.ts";
 
@@ -51,7 +51,7 @@ async function fieldsOf(...paths: string[]): Promise<unknown[]> {
   const graphs = await load(Object.fromEntries(paths.map((path) => [path, `./${path}:graph`])));
   expect(graphs.problems).toEqual([]);
   // On a busy machine the compiler takes longer than a client would be kept waiting.
-  const learning = learnSchemas({ graphs, folder, cache, logger, wait: 60_000 });
+  const learning = inferSchemas({ graphs, folder, cache, logger, wait: 60_000 });
   const schemas = await Promise.all(paths.map((path) => graphs.schemas(path, signal)));
   await learning.stop();
   return schemas.map(({ state_schema }) => (state_schema as { properties: unknown }).properties);
@@ -79,7 +79,7 @@ describe("a request that comes before the types are read", () => {
     const graphs = await load(two);
     const asked = Promise.withResolvers<string[]>();
     const told = Promise.withResolvers<Map<string, ReadTypes>>();
-    const learning = learnSchemas({
+    const learning = inferSchemas({
       graphs,
       folder,
       cache,
@@ -109,7 +109,7 @@ describe("a request that comes before the types are read", () => {
   it("lets the reading begin, which otherwise waits until the start is over", async () => {
     const graphs = await load(two);
     const read: string[][] = [];
-    const learning = learnSchemas({
+    const learning = inferSchemas({
       graphs,
       folder,
       cache,
@@ -135,7 +135,7 @@ describe("a request that comes before the types are read", () => {
     const graphs = await load(two);
     const asked = Promise.withResolvers<void>();
     const told = Promise.withResolvers<Map<string, ReadTypes>>();
-    const learning = learnSchemas({
+    const learning = inferSchemas({
       graphs,
       folder,
       cache,
@@ -162,7 +162,7 @@ describe("a request that comes before the types are read", () => {
 
   it("is answered with the names when the reading is stopped, which leaves nothing behind", async () => {
     const graphs = await load(two);
-    const learning = learnSchemas({ graphs, folder, cache, logger });
+    const learning = inferSchemas({ graphs, folder, cache, logger });
     const waiting = graphs.schemas("annotation", signal);
     await learning.stop();
     expect(await waiting).toMatchObject({ state_schema: names });
@@ -173,7 +173,7 @@ describe("a request that comes before the types are read", () => {
 describe("what types say", () => {
   it("counts where they name something, and never more than what is declared", async () => {
     const graphs = await load(two);
-    const learning = learnSchemas({
+    const learning = inferSchemas({
       graphs,
       folder,
       cache,

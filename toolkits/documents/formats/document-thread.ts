@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError, errorCodes } from "@millrace/engine/errors/errors";
-import { runInThread } from "@millrace/engine/concurrency/ask-thread";
+import { runInThread } from "@millrace/engine/concurrency/run-in-thread";
 import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { Edits } from "../../../src/tools/files/apply-edits.ts";
 import { readFormats } from "./document-format.ts";

@@ -1,6 +1,6 @@
 import { Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
-import { keepCompiled } from "@millrace/engine/concurrency/ask-thread";
+import { keepCompiled } from "@millrace/engine/concurrency/run-in-thread";
 import { errorMessage, isAppError } from "@millrace/engine/errors/errors";
 import type { DocumentAnswer, DocumentJob } from "./document-thread.ts";
 import type { DocumentText } from "./document-format.ts";

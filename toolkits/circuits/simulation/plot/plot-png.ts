@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { runInThread } from "@millrace/engine/concurrency/ask-thread";
+import { runInThread } from "@millrace/engine/concurrency/run-in-thread";
 import { AppError } from "@millrace/engine/errors/errors";
 import { createSemaphore } from "@millrace/engine/concurrency/limits";
 import { strokedTexts } from "./stroke-text.ts";

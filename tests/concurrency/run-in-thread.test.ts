@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { runInThread, type ThreadTask } from "@millrace/engine/concurrency/ask-thread";
+import { runInThread, type ThreadTask } from "@millrace/engine/concurrency/run-in-thread";
 
 const never = new AbortController().signal;
 let folder = "";

@@ -24,7 +24,7 @@ const longestWait = 10_000;
 const quietStart = 3_000;
 
 /** Options of the type reader. `cache` is a persistent folder. */
-interface LearnOptions {
+interface InferOptions {
   graphs: Graphs;
   /** The folder of the graphs' manifest. */
   folder: string;
@@ -47,7 +47,7 @@ interface Learning extends Reading {
  * Reads in the background what only types reveal of graphs: from the cache while no source has changed, else with the
  * compiler. Only schema requests for a graph still being read wait for it.
  */
-export function learnSchemas(options: LearnOptions): Learning {
+export function inferSchemas(options: InferOptions): Learning {
   const ending = new AbortController();
   const known = new Map<string, PromiseWithResolvers<void>>(
     options.graphs.ids().map((id) => [id, Promise.withResolvers<void>()]),
@@ -97,7 +97,7 @@ export function learnSchemas(options: LearnOptions): Learning {
 }
 
 async function learn(
-  { graphs, folder, cache, logger, read = readTypes, delay = 0 }: LearnOptions,
+  { graphs, folder, cache, logger, read = readTypes, delay = 0 }: InferOptions,
   known: (id: string) => void,
   // `sorted` is called when everything that needs no compiler is known; `asked` is aborted when a request waits for the
   // rest.
@@ -294,7 +294,11 @@ function reasonIn(output: string): string {
 }
 
 /** Computes the schemas soon after the start: the first time takes a while. */
-export function describeAhead(graphs: Graphs, config: Pick<Config, "graphs" | "dataDir">, logger: Logger): Learning {
+export function precomputeSchemas(
+  graphs: Graphs,
+  config: Pick<Config, "graphs" | "dataDir">,
+  logger: Logger,
+): Learning {
   const cache = join(config.dataDir, "schemas");
-  return learnSchemas({ graphs, folder: dirname(config.graphs), cache, logger, delay: quietStart });
+  return inferSchemas({ graphs, folder: dirname(config.graphs), cache, logger, delay: quietStart });
 }
