@@ -10,7 +10,7 @@ import type { HttpEnvironment } from "@millrace/engine/http/environment";
 import { limitRequests } from "@millrace/engine/http/middleware/request-basics";
 import { acceptSockets } from "@millrace/engine/http/listen";
 import { sendEvents, sendWhenReady } from "@millrace/engine/http/answers/sse";
-import { answerNobody } from "../../support/requests/answer-nobody.ts";
+import { respondToClosedClient } from "../../support/requests/closed-client.ts";
 import { createLogger } from "@millrace/engine/logger";
 
 const logger = createLogger("silent");
@@ -23,7 +23,7 @@ test("a stream is not opened for a client that has already disconnected, and its
     if (!signal.aborted) await once(signal, "abort");
     end(signal.aborted);
   }
-  await answerNobody((context) =>
+  await respondToClosedClient((context) =>
     sendEvents<string>(context, {
       mayBeQuiet: true,
       open: quiet,
@@ -43,7 +43,7 @@ test("a stream is not opened for a client that has already disconnected, and its
 
 test("work is aborted for a client that has already disconnected, and its handler is called", async () => {
   let left = 0;
-  await answerNobody((context) =>
+  await respondToClosedClient((context) =>
     sendWhenReady(context, {
       work: async (signal) => {
         if (!signal.aborted) await once(signal, "abort");

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { expect, test } from "vitest";
-import { answerNobody } from "../../../tests/support/requests/answer-nobody.ts";
+import { respondToClosedClient } from "../../../tests/support/requests/closed-client.ts";
 import { wholeAnswer } from "../routes/chat-answer.ts";
 
 test("collects no text for a client that disconnected while its run started, and reports the disconnect", async () => {
   let left = 0;
   let told: unknown = "nothing yet";
-  await answerNobody(async (context) => {
+  await respondToClosedClient(async (context) => {
     told = await wholeAnswer(context, {
       events: async function* (signal) {
         yield [];

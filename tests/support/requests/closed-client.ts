@@ -6,7 +6,9 @@ import { Hono } from "hono";
 import type { HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 
 /** Answers a client that has left before; resolves when the answer has ended. */
-export async function answerNobody(answer: (context: HttpContext) => Response | Promise<Response>): Promise<void> {
+export async function respondToClosedClient(
+  answer: (context: HttpContext) => Response | Promise<Response>,
+): Promise<void> {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   const { promise: answered, resolve: finish } = Promise.withResolvers<void>();
   const app = new Hono<HttpEnvironment>().get("/", async (context) => {
