@@ -236,8 +236,8 @@ async function answerTo(question: unknown, ask: Ask): Promise<unknown> {
   for (const { name, args } of calls) {
     if (calls.length > 1) stdout.write(`${dim(`→ ${name} ${shortened(args)}`)}\n`);
     const words = (await ask(messages.approve, "decision")).trim();
-    const isYes = /^(y|yes|是|好|同意)$/iu.test(words);
-    decisions.push(isYes ? { type: "approve" } : { type: "reject", ...(words !== "" && { message: words }) });
+    const isAffirmative = /^(y|yes|是|好|同意)$/iu.test(words);
+    decisions.push(isAffirmative ? { type: "approve" } : { type: "reject", ...(words !== "" && { message: words }) });
   }
   return { decisions };
 }

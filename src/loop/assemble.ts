@@ -1,7 +1,7 @@
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { checkRequest } from "./limits/check-context.ts";
 import { afterTools, hasFailed } from "./after-reply.ts";
-import { reachedBudget, reachedLimit, workedMs } from "./limits/limits.ts";
+import { reachedBudget, reachedLimit, elapsedMs } from "./limits/limits.ts";
 import { planView } from "./view/plan-view.ts";
 import { advancePhase } from "./limits/advance-phase.ts";
 import { describeSpent } from "@millrace/engine/usage/owner-usage";
@@ -34,7 +34,7 @@ export async function assemble(state: LoopState, config: LangGraphRunnableConfig
   const findings = findingsOf(state.messages, call);
   emitFindings(findings, config);
   const found = findings.some(({ stage }) => stage === "finish") ? "guardrail" : null;
-  const limit = reachedLimit({ ...state, worked_ms: workedMs(call.clock, state, performance.now()) }, call.limits);
+  const limit = reachedLimit({ ...state, worked_ms: elapsedMs(call.clock, state, performance.now()) }, call.limits);
   const failed = call.limits.continue_on_tool_error === false && hasFailed(state.messages) ? "error" : null;
   const closing = state.closing ?? limit ?? budget?.reason ?? found ?? failed;
 

@@ -15,7 +15,7 @@ import { afterReply, type Decision } from "./after-reply.ts";
 import { documentationSince, recallDocumentation } from "./view/documentation.ts";
 import { isForcedNow, uncalledTool } from "./model-call/callable-tools.ts";
 import { stripHintsFromCalls } from "./reply/strip-hints.ts";
-import { costOf, workedMs } from "./limits/limits.ts";
+import { costOf, elapsedMs } from "./limits/limits.ts";
 import { hasCall, repairArguments } from "./reply/reply-calls.ts";
 import { cutCalls, toMessage, withEnd, withSources, type TakenIds } from "./reply/reply-message.ts";
 import { notCalled } from "./reply/final-text.ts";
@@ -71,7 +71,7 @@ export async function callModel(before: LoopState, config: LangGraphRunnableConf
   emitUsage(message, { state, call, round }, config);
   return {
     ...(messages.length === 0 ? {} : { messages }),
-    worked_ms: workedMs(call.clock, before, performance.now()),
+    worked_ms: elapsedMs(call.clock, before, performance.now()),
     ...(added.length === 0 ? {} : { notes: [...state.notes, ...added] }),
     ...(state.offered === null && state.alternative !== "without_tools"
       ? { offered: offeredTools(state, call).map(({ name }) => name) }

@@ -9,7 +9,7 @@ import type { Tool } from "../tools/runtime/tool.ts";
 import { changedSince } from "../tools/workspace/seen-files.ts";
 import { callableTools } from "./model-call/callable-tools.ts";
 import { notApproved } from "./tool-call/judge-call.ts";
-import { callsAtOnce } from "./limits/limits.ts";
+import { parallelCallLimit } from "./limits/limits.ts";
 import { planDelegation } from "./sub-agents/plan-delegation.ts";
 import { advancePhase } from "./limits/advance-phase.ts";
 import { emit, loopCall, recordMessages, userLanguage } from "./request.ts";
@@ -172,7 +172,7 @@ async function runOnce(
     executeCall(call, runtime, {
       retries: limits.max_tool_retries,
       timeoutSeconds: limits.tool_timeout_seconds ?? tool.timeoutSeconds,
-      maxParallel: callsAtOnce(loopCall(config), profilesOf(config)),
+      maxParallel: parallelCallLimit(loopCall(config), profilesOf(config)),
       onRetry: (attempt, reason) => emit(config, { type: "retry", what: `tool_${tool.name}`, attempt, reason }),
     }),
   );

@@ -5,7 +5,7 @@ import { textOf } from "@millrace/engine/message-kinds";
 import { afterTools } from "./after-reply.ts";
 import { checkOutcome } from "./limits/check-context.ts";
 import { finalMessage, programMessage } from "./reply/final-text.ts";
-import { workedMs } from "./limits/limits.ts";
+import { elapsedMs } from "./limits/limits.ts";
 import { emit, loopCall, recordMessages } from "./request.ts";
 import type { EndReason, LoopState, LoopUpdate } from "./state.ts";
 
@@ -18,7 +18,7 @@ export async function finish(state: LoopState, config: LangGraphRunnableConfig):
   const reason: EndReason = state.end_reason ?? state.closing ?? "answered";
   const userRequest = textOf(call.history.findLast(isHumanMessage)?.content ?? "");
   const messages = closingMessages(state, reason, userRequest);
-  const worked_ms = workedMs(call.clock, state, performance.now());
+  const worked_ms = elapsedMs(call.clock, state, performance.now());
   emit(config, {
     type: "agentic_loop.complete",
     iterations: state.iteration_count,

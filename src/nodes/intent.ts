@@ -1,6 +1,6 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isYes } from "@millrace/engine/sessions/questions/read-decision";
+import { isAffirmative } from "@millrace/engine/sessions/questions/read-decision";
 import { runLoop } from "../loop/loop.ts";
 import { advance } from "../loop/limits/orchestration.ts";
 import { emit } from "../loop/request.ts";
@@ -71,7 +71,7 @@ async function routeTurn(before: GraphState, config: LangGraphRunnableConfig) {
   const read = readIntent(state, before.clarification !== null, config);
   const { route: found, reason, ...wanted } = read;
   const request = lastUserText(state.messages);
-  const confirmed = isYes(request);
+  const confirmed = isAffirmative(request);
   const orchestration = {
     ...turnStart.orchestration,
     requires_confirm: turnStart.orchestration.requires_confirm && !confirmed,

@@ -3,7 +3,7 @@ import type { Config } from "./config/config.ts";
 import { unknownOwners } from "./config/owner-limits.ts";
 import { clientKeys } from "./config/secret-files.ts";
 import { startClockwork } from "./crons/clock.ts";
-import { precomputeSchemas } from "./graphs/schemas/infer-schemas.ts";
+import { inferAhead } from "./graphs/schemas/infer-schemas.ts";
 import type { GraphExtension } from "./graphs/served-graph.ts";
 import { loadGraphs, type Graphs } from "./graphs/load.ts";
 import { createApi } from "./http/app.ts";
@@ -146,7 +146,7 @@ async function startAt(
     const unbindClient = bindSdkClient(port.url);
     const { resumed } = await runs.recover();
     if (resumed > 0) logger.info({ resumed }, "runs_resumed");
-    const learning = precomputeSchemas(graphs, config, logger);
+    const learning = inferAhead(graphs, config, logger);
     port.admit(api);
     const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs });
     const clockwork = startClockwork({ config, storage, runs, toRequest, logger });

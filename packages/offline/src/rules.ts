@@ -2,7 +2,7 @@ import { goal, type Action } from "./actions.ts";
 import { callId, summarizeConversation, type Conversation } from "./conversation.ts";
 import { parseRequests } from "./parse.ts";
 import { report, type Ended } from "./report.ts";
-import { advance, type Desk } from "./steps.ts";
+import { advance, type ActionContext } from "./steps.ts";
 import { smallTalk } from "./talk.ts";
 import { say } from "./text.ts";
 
@@ -59,7 +59,7 @@ function lookAt(
   const ended: Ended[] = [];
   const open: Action[] = [];
   for (const [index, action] of actions.entries()) {
-    const desk: Desk = {
+    const desk: ActionContext = {
       result: (step) => byStep.get(`${index}.${step}`),
       isOffered: (tool) => offered.some((candidate) => candidate.name === tool),
       language,

@@ -21,7 +21,7 @@ export type Outcome =
 export type Progress = { kind: "calls"; calls: (Call & { step: number })[] } | { kind: "ended"; outcome: Outcome };
 
 /** What an action can read. */
-export interface Desk {
+export interface ActionContext {
   result(step: number): Exchange | undefined;
   isOffered(tool: string): boolean;
   language: Language;
@@ -32,7 +32,7 @@ export interface Desk {
 type Work = Generator<Call[], Outcome, Exchange[]>;
 
 /** The next calls of an action, or its outcome: replays its generator with the results so far. */
-export function advance(action: Action, desk: Desk): Progress {
+export function advance(action: Action, desk: ActionContext): Progress {
   const work = workOf(action, desk);
   let step = 0;
   let next = work.next();
@@ -49,7 +49,7 @@ export function advance(action: Action, desk: Desk): Progress {
   return { kind: "ended", outcome: next.value };
 }
 
-function* workOf(action: Action, desk: Desk): Work {
+function* workOf(action: Action, desk: ActionContext): Work {
   const tool = mainTool(action);
   switch (action.kind) {
     case "summarize":
@@ -88,7 +88,7 @@ function* replace(path: string, content: string): Work {
 }
 
 /** Reads the files in parallel, and returns a summary of each or writes it to a file. */
-function* summarize({ paths, into }: Extract<Action, { kind: "summarize" }>, { language }: Desk): Work {
+function* summarize({ paths, into }: Extract<Action, { kind: "summarize" }>, { language }: ActionContext): Work {
   const texts = yield paths.map((path) => ({ name: "read_file", args: { path } }));
   const summaries: string[] = [];
   for (const [index, { text }] of texts.entries()) {
@@ -103,7 +103,7 @@ function* summarize({ paths, into }: Extract<Action, { kind: "summarize" }>, { l
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/iu;
 
 /** Changes a task. A title is looked up first: among undated tasks, then today's. */
-function* changeTask(tool: string, task: string, change: Record<string, unknown>, { today }: Desk): Work {
+function* changeTask(tool: string, task: string, change: Record<string, unknown>, { today }: ActionContext): Work {
   if (uuid.test(task)) return yield* single(tool, { task_id: task, ...change });
   for (const view_context of ["staging", `daily::${today}`]) {
     const [tasks] = yield [{ name: "read_tasks", args: { view_context } }];

@@ -21,7 +21,7 @@ export function callsPerReply(call: { limits: LoopLimits; forcedTool?: string; t
 }
 
 /** Calls of one session that run in parallel: one unless the policy is `auto` and the model has native tool calls. */
-export function callsAtOnce(
+export function parallelCallLimit(
   call: { limits: LoopLimits; model: string; toolPolicy?: ToolPolicy; toolProtocol?: RunContext["tool_protocol"] },
   profileOf: ReadProfile,
 ): number {
@@ -30,7 +30,7 @@ export function callsAtOnce(
 }
 
 /** Milliseconds worked until `now`, never less than the state's. Initializes the clock from the state once. */
-export function workedMs(
+export function elapsedMs(
   clock: LoopClock,
   { worked_ms, start_time }: Pick<LoopState, "worked_ms" | "start_time">,
   now: number,

@@ -10,13 +10,13 @@ import { hasBegun } from "@millrace/models/resilience/call-with-retry";
 import { failedToStream } from "@millrace/models/resilience/stream-failure";
 import { ask, modelOf, offeredTools } from "./ask-model.ts";
 import { checkPrompt } from "../limits/check-context.ts";
-import { remainingMs, workedMs } from "../limits/limits.ts";
+import { remainingMs, elapsedMs } from "../limits/limits.ts";
 import { inAnotherWay, planView } from "../view/plan-view.ts";
 import { promptOf } from "../view/prompt.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { servicesOf } from "../services.ts";
 import type { LoopState } from "../state.ts";
-import { tooLong, wayThatFits } from "./too-long.ts";
+import { tooLong, planThatFits } from "./too-long.ts";
 import { isOutOfTime } from "./within-time.ts";
 
 /** The answer with the prompt and state that produced it; or the error and the untried fallbacks. */
@@ -51,7 +51,7 @@ export async function askInStages(
     try {
       const prompt = promptOf(current, call);
       const problem = tooLong(prompt, current, call, config);
-      const plan = problem && wayThatFits(plans(), current, call, config);
+      const plan = problem && planThatFits(plans(), current, call, config);
       if (problem === undefined) {
         checkPrompt(prompt, call, config);
         call.modelCallId = randomUUID();
@@ -62,7 +62,7 @@ export async function askInStages(
       if (plan === undefined) return { kind: "failed", error: problem, plans: [] };
       take(plan, problem);
     } catch (error) {
-      const worked = workedMs(call.clock, state, performance.now());
+      const worked = elapsedMs(call.clock, state, performance.now());
       const isLate = isOutOfTime(error) || remainingMs(worked, call.limits) === 0;
       if (isLate || config.signal?.aborted === true || !isAppError(error))
         return { kind: "failed", error, plans: plans() };

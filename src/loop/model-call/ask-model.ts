@@ -15,8 +15,8 @@ import { visibleTools, isForcedNow } from "./callable-tools.ts";
 import { ContinuedModel } from "../reply/continued-model.ts";
 import { withUsage } from "./fill-usage.ts";
 import { withJsonMode } from "./json-mode.ts";
-import { remainingMs, workedMs } from "../limits/limits.ts";
-import { requestNoter } from "./note-request.ts";
+import { remainingMs, elapsedMs } from "../limits/limits.ts";
+import { requestRecorder } from "./record-request.ts";
 import { advancePhase } from "../limits/advance-phase.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { EarlyCalls } from "../tool-call/early-calls.ts";
@@ -25,7 +25,7 @@ import { hasHints, prunedView } from "../view/pruned-view.ts";
 import { profilesOf, servicesOf, type RunServices } from "../services.ts";
 import type { LoopState } from "../state.ts";
 import { modelOptions } from "./vendor-search.ts";
-import { CallClock, noteTimes } from "./timed-call.ts";
+import { CallClock, recordCallTimes } from "./timed-call.ts";
 import { withinTime } from "./within-time.ts";
 
 /**
@@ -47,7 +47,7 @@ export async function ask(
   const whole = ContinuedModel.reused(continued.get(call), model, {
     rounds: generate_max_rounds,
     prompts: call.prompts,
-    onRequest: requestNoter(name, offered, call, config),
+    onRequest: requestRecorder(name, offered, call, config),
     takesBeginning: modelTarget(model)?.takesBeginning === true,
     hasHints: hasHints(call),
     onChunk: (chunk) => {
@@ -62,7 +62,7 @@ export async function ask(
   whole.disableStreaming = !whole.streams || state.unstreamed;
   const tools = toolOptions(model, offered, { name, choice: toolChoice(state, call) });
   advancePhase(config, "stream_started", state.phase, state.iteration_count);
-  const time = Math.max(1000, remainingMs(workedMs(call.clock, state, performance.now()), call.limits));
+  const time = Math.max(1000, remainingMs(elapsedMs(call.clock, state, performance.now()), call.limits));
   const named = { ...config, ...tools, metadata: { ...config.metadata, model_call_id: call.modelCallId } };
   const seen = await withPicturesFor(name, prompt, config);
   const request = (options: Partial<BaseChatModelCallOptions>): Promise<AIMessageChunk> =>
@@ -86,7 +86,7 @@ export async function ask(
       },
     ),
   );
-  noteTimes(call, clock);
+  recordCallTimes(call, clock);
   return withUsage(answer, seen);
 }
 

@@ -5,7 +5,7 @@ import { handle, type AlternativePlan } from "@millrace/engine/errors/error-stra
 import { userSentence } from "@millrace/engine/errors/error-texts";
 import { adviceOf, type AppError, isAppError } from "@millrace/engine/errors/errors";
 import { languageOfWords } from "@millrace/engine/language";
-import { remainingMs, workedMs } from "../limits/limits.ts";
+import { remainingMs, elapsedMs } from "../limits/limits.ts";
 import { toPartial } from "../reply/partial-answer.ts";
 import type { StreamedAnswer } from "../progress.ts";
 import { withEnd } from "../reply/reply-message.ts";
@@ -38,7 +38,7 @@ export function failedCall(
   const advice = error.suggestion === undefined ? {} : { suggestion: error.suggestion };
   emit(config, { type: "agentic_loop.error", error_type: error.code, message: error.message, ...advice });
   const { history, limits, onError, clock } = loopCall(config);
-  const worked_ms = workedMs(clock, state, performance.now());
+  const worked_ms = elapsedMs(clock, state, performance.now());
   const isLate = isOutOfTime(error) || remainingMs(worked_ms, limits) === 0;
   const last_error = userError(error, history);
   const decision = handle(error, "ask_user", { plans, mayAsk: onError === "ask" && !isLate });

@@ -13,7 +13,7 @@ interface CallTimes {
 const taken = new WeakMap<LoopCall, CallTimes>();
 
 /** Keeps what the newest model call of the loop call took. */
-export function noteTimes(call: LoopCall, { times }: CallClock): void {
+export function recordCallTimes(call: LoopCall, { times }: CallClock): void {
   taken.set(call, times);
 }
 

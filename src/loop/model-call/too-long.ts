@@ -40,7 +40,7 @@ export function tooLong(
 }
 
 /** A fallback with which the request fits: the other model, else without tools. */
-export function wayThatFits(
+export function planThatFits(
   plans: readonly AlternativePlan[],
   state: LoopState,
   call: LoopCall,

@@ -4,7 +4,7 @@ import { resultMessage } from "../call-tool.ts";
 import type { AgentReport, AssignedAgent, Delegation, DelegationProgress } from "./delegation.ts";
 import { emit, loopCall } from "../request.ts";
 import { delegationResult } from "./delegation-result.ts";
-import { restart, workedMs } from "../limits/limits.ts";
+import { restart, elapsedMs } from "../limits/limits.ts";
 import type { LoopState, LoopUpdate } from "../state.ts";
 
 /** Input of a `sub_agent` task. */
@@ -30,7 +30,7 @@ export async function delegate(state: LoopState, config: LangGraphRunnableConfig
   const { clock } = loopCall(config);
   const now = performance.now();
   const isBack = Object.values(state.delegations).some(({ sent }) => sent > 0);
-  const worked_ms = isBack ? restart(clock, state, now) : workedMs(clock, state, now);
+  const worked_ms = isBack ? restart(clock, state, now) : elapsedMs(clock, state, now);
   const messages: BaseMessage[] = [];
   const done: Delegation[] = [];
   const due: Omit<AgentTask, "max_tokens" | "max_cost">[] = [];

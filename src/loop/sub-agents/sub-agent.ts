@@ -6,7 +6,7 @@ import { modelPrice } from "@millrace/models/registry/model-limits";
 import { agentSystemText } from "../../prompts/injector.ts";
 import { agentId, type AgentTask } from "./delegate.ts";
 import type { AgentReport } from "./delegation.ts";
-import { callsAtOnce } from "../limits/limits.ts";
+import { parallelCallLimit } from "../limits/limits.ts";
 import { emit, loopCall, userRequestText, type LoopCall, type LoopRequest } from "../request.ts";
 import { profilesOf, promptsOf, servicesOf, sessionIdOf } from "../services.ts";
 import type { EndReason, LoopUpdate } from "../state.ts";
@@ -33,7 +33,7 @@ export function subAgent(runAgentLoop: RunAgentLoop) {
   return async (task: AgentTask, config: LangGraphRunnableConfig): Promise<LoopUpdate> => {
     const report = await servicesOf(config).locks.withSlot(
       `${sessionIdOf(config)}/agents`,
-      callsAtOnce(loopCall(config), profilesOf(config)),
+      parallelCallLimit(loopCall(config), profilesOf(config)),
       config.signal ?? new AbortController().signal,
       () => work(task, runAgentLoop, config),
     );

@@ -3,7 +3,7 @@ import type { Language } from "@millrace/engine/language";
 import { chainQuestion, confirmingWords } from "@millrace/engine/sessions/questions/questions";
 import { readTurn, type PastCall, type Turn } from "../../guardrails/turn.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { isYes } from "@millrace/engine/sessions/questions/read-decision";
+import { isAffirmative } from "@millrace/engine/sessions/questions/read-decision";
 import { reviewRequest, type ReviewRequest } from "./approval-request.ts";
 import { readUserAnswer } from "./user-question.ts";
 import type { LoopRequest } from "../request.ts";
@@ -89,7 +89,7 @@ export function readChainAnswer(answer: unknown): ChainAnswer {
     case "agreed":
       return { kind: "confirmed" };
     case "words":
-      return isYes(given.text) ? { kind: "confirmed" } : { kind: "declined", comment: given.text };
+      return isAffirmative(given.text) ? { kind: "confirmed" } : { kind: "declined", comment: given.text };
     case "declined":
       return { kind: "declined", comment: given.why === "" ? null : given.why };
     case "unclear":

@@ -8,7 +8,7 @@ import { executeCall } from "../../tools/runtime/execute-call.ts";
 import type { ToolResult } from "../../tools/runtime/result.ts";
 import { prepareCall, runTool, type RunToolOptions } from "../../tools/runtime/run-tool.ts";
 import type { Tool } from "../../tools/runtime/tool.ts";
-import { callsAtOnce } from "../limits/limits.ts";
+import { parallelCallLimit } from "../limits/limits.ts";
 import { turnOf } from "../limits/review.ts";
 import { emit, loopCall } from "../request.ts";
 import { afterWaiting, profilesOf, servicesOf } from "../services.ts";
@@ -151,7 +151,7 @@ export class EarlyCalls implements StartedCalls {
     return {
       retries: 0,
       timeoutSeconds: loop.limits.tool_timeout_seconds ?? tool.timeoutSeconds,
-      maxParallel: callsAtOnce(loop, profilesOf(this.#config)),
+      maxParallel: parallelCallLimit(loop, profilesOf(this.#config)),
     };
   }
 

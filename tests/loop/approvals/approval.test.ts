@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isYes, readDecision } from "@millrace/engine/sessions/questions/read-decision";
+import { isAffirmative, readDecision } from "@millrace/engine/sessions/questions/read-decision";
 import { confirmationRequest } from "../../../src/loop/tool-call/approval-request.ts";
 
 describe("reading an answer to a confirmation", () => {
@@ -47,14 +47,14 @@ describe("reading an answer to a confirmation", () => {
 
 describe("a message that may be an approval", () => {
   it.each([" yes ", "OK.", "确认 。", "confirm !"])("is one: %j", (message) => {
-    expect(isYes(message)).toBe(true);
+    expect(isAffirmative(message)).toBe(true);
   });
 
   // As long as a message may be: each is looked at in every turn, and nobody else is served meanwhile.
   it.each([`ok${" ".repeat(1_000_000)}no`, `yes${"\n".repeat(1_000_000)}.${" ".repeat(1_000_000)}but`])(
     "is none, however long: %#",
     (message) => {
-      expect(isYes(message)).toBe(false);
+      expect(isAffirmative(message)).toBe(false);
     },
   );
 });

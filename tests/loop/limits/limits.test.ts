@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
-  callsAtOnce,
+  parallelCallLimit,
   reachedLimit,
   recursionLimit,
   remainingMs,
   restart,
-  workedMs,
+  elapsedMs,
 } from "../../../src/loop/limits/limits.ts";
 import { builtInProfiles } from "@millrace/models/registry/profiles";
 import { LoopLimits } from "../../../src/state.ts";
@@ -49,24 +49,24 @@ describe("the limits of the loop", () => {
   it("count what the loop had worked before it went on, and since; not what lies between (C-28)", () => {
     const begun = { start_time: 1 };
     const clock = { since: 5_000_000, before: undefined };
-    expect(workedMs(clock, { ...begun, worked_ms: 200 }, 5_000_300)).toBe(500);
+    expect(elapsedMs(clock, { ...begun, worked_ms: 200 }, 5_000_300)).toBe(500);
     // A step that was stored meanwhile says the same; the clock's past stands.
-    expect(workedMs(clock, { ...begun, worked_ms: 500 }, 5_000_400)).toBe(600);
+    expect(elapsedMs(clock, { ...begun, worked_ms: 500 }, 5_000_400)).toBe(600);
     expect(restart(clock, { worked_ms: 600 }, 9_000_000)).toBe(600);
-    expect(workedMs(clock, { ...begun, worked_ms: 600 }, 9_000_001)).toBe(601);
+    expect(elapsedMs(clock, { ...begun, worked_ms: 600 }, 9_000_001)).toBe(601);
   });
 
   it("do not count making ready for the first step, and count everything after it", () => {
     const first = { since: 1000, before: undefined };
-    expect(workedMs(first, { start_time: 0, worked_ms: 0 }, 4000)).toBe(0);
-    expect(workedMs(first, { start_time: 4000, worked_ms: 0 }, 4500)).toBe(500);
+    expect(elapsedMs(first, { start_time: 0, worked_ms: 0 }, 4000)).toBe(0);
+    expect(elapsedMs(first, { start_time: 4000, worked_ms: 0 }, 4500)).toBe(500);
     const next = { since: 1000, before: undefined };
-    expect(workedMs(next, { start_time: 900, worked_ms: 0 }, 4000)).toBe(3000);
+    expect(elapsedMs(next, { start_time: 900, worked_ms: 0 }, 4000)).toBe(3000);
   });
 
   it("may be the run's own: more calls at once, and model calls that are tried without a limit (LOOP-16)", () => {
     const own = LoopLimits.parse({ max_parallel_tools: 5, agentic_connection_retries: -1 });
-    expect(callsAtOnce({ limits: own, model: "openai:any", toolPolicy: "auto" }, builtInProfiles)).toBe(5);
+    expect(parallelCallLimit({ limits: own, model: "openai:any", toolPolicy: "auto" }, builtInProfiles)).toBe(5);
     expect(own.agentic_connection_retries).toBe(-1);
   });
 
@@ -84,6 +84,6 @@ describe("the limits of the loop", () => {
     const [toolPolicy, tool_calls, atOnce] = row;
     // The server's own profile counts, not the built-in one.
     const profileOf = (model: string) => ({ ...builtInProfiles(model), tool_calls });
-    expect(callsAtOnce({ limits, model: "openai:any", toolPolicy }, profileOf)).toBe(atOnce);
+    expect(parallelCallLimit({ limits, model: "openai:any", toolPolicy }, profileOf)).toBe(atOnce);
   });
 });

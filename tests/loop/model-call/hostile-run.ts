@@ -103,8 +103,8 @@ async function play(
       const answer = answers[questions] ?? { kind: "reject" };
       questions += 1;
       const { kind, tool_call_id = "" } = Question.parse(value);
-      const isYes = answer.kind === "approve" || answer.kind === "edit";
-      if (kind === "confirmation" && isYes) agreed.add(tool_call_id);
+      const isAffirmative = answer.kind === "approve" || answer.kind === "edit";
+      if (kind === "confirmation" && isAffirmative) agreed.add(tool_call_id);
       return [id, wireAnswer(answer)];
     });
     if (questions > maxQuestions) throw new Error(`more than ${maxQuestions} questions`);

@@ -294,11 +294,7 @@ function reasonIn(output: string): string {
 }
 
 /** Computes the schemas soon after the start: the first time takes a while. */
-export function precomputeSchemas(
-  graphs: Graphs,
-  config: Pick<Config, "graphs" | "dataDir">,
-  logger: Logger,
-): Learning {
+export function inferAhead(graphs: Graphs, config: Pick<Config, "graphs" | "dataDir">, logger: Logger): Learning {
   const cache = join(config.dataDir, "schemas");
   return inferSchemas({ graphs, folder: dirname(config.graphs), cache, logger, delay: quietStart });
 }

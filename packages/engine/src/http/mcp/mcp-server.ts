@@ -95,9 +95,11 @@ function formOf({ actions }: Question, message: string): ElicitRequestFormParams
 
 function decisionOf({ actions }: Question, content: Record<string, unknown>): Decision {
   if (actions.length === 0) return { kind: "answered", value: content["answer"] };
-  const isYes = content["decision"] === "approve";
+  const isAffirmative = content["decision"] === "approve";
   const reason = typeof content["reason"] === "string" && content["reason"] !== "" ? content["reason"] : undefined;
-  const decision = isYes ? { type: "approve" } : { type: "reject", ...(reason !== undefined && { message: reason }) };
+  const decision = isAffirmative
+    ? { type: "approve" }
+    : { type: "reject", ...(reason !== undefined && { message: reason }) };
   return { kind: "answered", value: { decisions: actions.map(() => decision) } };
 }
 

@@ -53,7 +53,7 @@ const expected =
   'Expected {"decisions":[{"type":"approve"}]}, {"decisions":[{"type":"edit","edited_action":{"name":…,"args":{…}}}]}, or {"decisions":[{"type":"reject","message":"why"}]}.';
 
 /** Whether a message is a plain yes, in English or Chinese. */
-export function isYes(message: string): boolean {
+export function isAffirmative(message: string): boolean {
   return readWord(message).kind === "approve";
 }
 

@@ -12,7 +12,7 @@ import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
  * Returns a function that records each request of one model call for inspection. Recording is not awaited; failures are
  * logged. Requests of agents are not recorded.
  */
-export function requestNoter(
+export function requestRecorder(
   model: string,
   tools: readonly Tool[],
   call: LoopCall,
