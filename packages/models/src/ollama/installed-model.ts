@@ -27,7 +27,7 @@ const defaultWindow = 32_768;
 /** Minimum window, whatever the model file says: an agent's own texts need it. */
 const smallestWindow = 2048;
 /** Maximum tokens per answer; in small windows a quarter. */
-const maxAnswerLength = 8192;
+const maxAnswerTokens = 8192;
 /** Models that always think. */
 const alwaysThinking = /^(?:.*\/)?gpt-oss\b/u;
 
@@ -66,7 +66,7 @@ export function titleOf({ name, parameter_size, size }: InstalledModel): string 
 export function installedProfile(model: InstalledModel): ProfilePart {
   return {
     context: model.window,
-    output: Math.min(maxAnswerLength, Math.floor(model.window / 4)),
+    output: Math.min(maxAnswerTokens, Math.floor(model.window / 4)),
     vision: model.supports_vision,
     tool_calls: model.supports_tools ? "native" : "text",
     thinking: !model.thinks ? "none" : alwaysThinking.test(model.name) ? "always" : "optional",

@@ -131,7 +131,15 @@ export function expiryAfter(ttl: number): string {
 }
 
 /** A change in the form of its row. */
-export function toWrittenItem({ namespace, key, value, index, ttl = null, filter, keeps = [] }: ItemChange): WrittenItem {
+export function toWrittenItem({
+  namespace,
+  key,
+  value,
+  index,
+  ttl = null,
+  filter,
+  keeps = [],
+}: ItemChange): WrittenItem {
   return {
     namespace: joinNamespace(namespace),
     key,
