@@ -10,7 +10,7 @@ import { z } from "zod";
 import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/testing.ts";
 
-const keys = { ada: "key-of-ada-for-mcp", bob: "key-of-bob-for-mcp" };
+const keys = { ada: "key-of-ada-for-mcp", bob: "key-of-bob-for-mcp", cy: "key-of-cy-for-mcp" };
 let folder = "";
 let server: TestServer;
 const clients: Client[] = [];
@@ -222,6 +222,36 @@ describe("the MCP server at /mcp", () => {
     expect((await server.send("POST", "/mcp", list, gone)).status).toBe(404);
     expect((await server.send("GET", "/mcp", undefined, { ...gone, accept: "text/event-stream" })).status).toBe(404);
     expect((await server.send("DELETE", "/mcp", undefined, gone)).status).toBe(404);
+  });
+
+  it("removes the least recently used session of an owner who opens more than a hundred", async () => {
+    const accept = "application/json, text/event-stream";
+    const send = (message: object, session?: string): Promise<Response> =>
+      server.send("POST", "/mcp", message, {
+        accept,
+        "x-api-key": keys.cy,
+        ...(session !== undefined && { "mcp-session-id": session }),
+      });
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } };
+    const open = async (): Promise<string> =>
+      (await send({ jsonrpc: "2.0", id: 1, method: "initialize", params })).headers.get("mcp-session-id") ?? "";
+    const ping = async (session: string): Promise<number> =>
+      (await send({ jsonrpc: "2.0", id: 2, method: "ping" }, session)).status;
+    const [first, second] = [await open(), await open()];
+    for (let opened = 2; opened < 100; opened += 1) await open();
+    expect(await ping(first)).toBe(200);
+    const last = await open();
+    expect(await Promise.all([first, second, last].map(ping))).toEqual([200, 404, 200]);
+  });
+
+  it("tells a client that asks for more than answers that there is nothing", async () => {
+    const { transport } = await connect();
+    const session = (transport as StreamableHTTPClientTransport).sessionId ?? "";
+    const headers = { accept: "text/event-stream", "x-api-key": keys.ada, "mcp-session-id": session };
+    expect((await server.send("GET", "/mcp", undefined, headers)).status).toBe(405);
+    const unknown = { ...headers, "last-event-id": `${crypto.randomUUID()}.1` };
+    expect((await server.send("GET", "/mcp", undefined, unknown)).status).toBe(400);
+    expect((await server.send("GET", "/mcp", undefined, { ...headers, accept: "text/html" })).status).toBe(406);
   });
 
   it("answers an invalid call with an error", async () => {

@@ -16,6 +16,7 @@ import { adminName, type ApiKey, ownerOfUser } from "../config/api-keys.ts";
 import type { Caller, HttpApp, HttpEnvironment, HttpExtension, HttpServices, SharedServices } from "./environment.ts";
 import { respondError } from "./errors.ts";
 import { contentTypes, gate } from "./middleware/gate.ts";
+import { McpMemory } from "./mcp/mcp-memory.ts";
 import { identifyCaller } from "./middleware/identify.ts";
 import { limitRequests, compressResponses, requestBasics } from "./middleware/request-basics.ts";
 import { openApiRoutes } from "./describe.ts";
@@ -144,6 +145,7 @@ export function createApi(parts: ServerParts): HttpApp {
     hasConsole,
     health: parts.health,
     cluster: parts.storage.cluster,
+    mcp: parts.storage.mcp ?? new McpMemory(),
     metrics: parts.metrics,
   };
   const extension = parts.extension?.(shared);

@@ -6,7 +6,7 @@ import type { OwnCrons } from "../crons/crons.ts";
 import type { LookAtEffect } from "./answers/call-effect.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Cluster } from "../storage/cluster.ts";
+import type { Cluster, McpStore } from "../storage/cluster.ts";
 import type { Health } from "../process/health.ts";
 import type { Resource } from "../manifest/custom-parts.ts";
 import type { Interfaces } from "../manifest/interfaces.ts";
@@ -45,6 +45,7 @@ export interface SharedServices {
   metrics: Metrics;
   /** This server among those of its database. */
   cluster: Cluster;
+  mcp: McpStore;
 }
 
 /** What a handler works with: the caller's scope, and the shared services. */

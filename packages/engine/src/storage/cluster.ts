@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Change } from "./changes.ts";
-import type { StopAction } from "./records.ts";
+import type { JsonObject, StopAction } from "./records.ts";
 
 /** What a heartbeat of a server returns. */
 export interface HeartbeatResult {
@@ -82,6 +82,60 @@ export interface SharedFiles {
   put(file: SharedFile): Promise<boolean>;
 }
 
+/** The session of a client of the Model Context Protocol. */
+export interface McpSession {
+  session_id: string;
+  owner: string;
+  /** What the client can do, as it said when it initialized. */
+  capabilities: JsonObject;
+}
+
+/** Sessions of an owner. With one more, the least recently used one is removed. */
+export const mcpSessionsOfOwner = 100;
+
+/** Messages of a session in their order: those of one call to its client, or one message of the client to a call. */
+export interface McpStream {
+  session_id: string;
+  stream: string;
+}
+
+/** A message of a stream by its number: the request of a call has 0, what follows is counted from 1. */
+export interface McpMessage {
+  number: number;
+  message: JsonObject;
+}
+
+/** A call whose messages this server writes. */
+export interface McpCall {
+  request: JsonObject;
+  /** What another server has written before this one took over. */
+  sent: readonly McpMessage[];
+  /** Stores the next message, unless another server has taken over meanwhile, and returns its number. */
+  append(message: JsonObject): Promise<number>;
+}
+
+/** The sessions of MCP clients, and the messages that another server than the one of a call reads. */
+export interface McpStore {
+  /** Milliseconds after which a reader of a stream has to look by itself. */
+  readonly pollInterval: number;
+  open(session: McpSession): Promise<void>;
+  /** The session of an owner, which is then the most recently used one. */
+  use(sessionId: string, owner: string): Promise<McpSession | undefined>;
+  /** Removes a session with its messages. */
+  end(sessionId: string): Promise<void>;
+  begin(stream: McpStream, request: JsonObject): Promise<McpCall>;
+  /** A call whose server has ended: this one writes its messages from now on. `undefined` for any other. */
+  takeOver(stream: McpStream): Promise<McpCall | undefined>;
+  /** Stores a message of the client for a call, at whichever server. Only the first one of a stream counts. */
+  deliver(stream: McpStream, message: JsonObject): Promise<void>;
+  /** The messages with a number above `after`; `undefined` if the session has ended. */
+  read(stream: McpStream, after: number): Promise<McpMessage[] | undefined>;
+  /** Calls `moved` when streams of a session may have new messages, or it has ended. Returns the function that ends that. */
+  watch(sessionId: string, moved: () => void): () => void;
+  /** Removes some of the sessions that were not used for a week, and of the messages older than a day. False when none is left. */
+  expire(): Promise<boolean>;
+}
+
 /** The cluster of a storage that only one server can use. */
 export const singleServer: Cluster = {
   id: 1,
@@ -111,6 +165,7 @@ export const singleServer: Cluster = {
  * - `news`: a session has changed outside of its runs.
  * - `live`: requests the live state of a session's current run; `lives` is a part of the answer.
  * - `changes`: the sender subscribes to all changes for some seconds. `changed` is one of them; `missed`: read everything again.
+ * - `mcp`: the client of an MCP session has sent a message, or has ended the session.
  * - `joined`: the sender has just started to listen. `files`: a shared file has a new version. `unlocked`: path locks were released.
  */
 export const PeerNotification = z.discriminatedUnion("type", [
@@ -130,7 +185,7 @@ export const PeerNotification = z.discriminatedUnion("type", [
       time: z.string(),
     }),
   }),
-  z.object({ type: z.literal("free"), session_id: z.string() }),
+  z.object({ type: z.enum(["free", "mcp"]), session_id: z.string() }),
   z.object({ type: z.literal("live"), session_id: z.string(), ask: z.string() }),
   z.object({ type: z.literal("lives"), ask: z.string(), part: z.int(), parts: z.int(), text: z.string() }),
   z.object({ type: z.literal("due"), what: z.enum(["crons", "items", "ttls"]), date: z.string() }),

@@ -25,7 +25,7 @@ import type {
 } from "./record-stores.ts";
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
-import type { Cluster, PeerNotifications, PathLocks, SharedFiles } from "./cluster.ts";
+import type { Cluster, McpStore, PeerNotifications, PathLocks, SharedFiles } from "./cluster.ts";
 import type { ItemStore } from "./items/store-items.ts";
 import type { TextIndexStore } from "./items/text-index.ts";
 import type { UsageStore } from "./usage.ts";
@@ -243,9 +243,10 @@ export interface Storage {
   whileCreating?: (<Result>(sessionId: string, work: () => Promise<Result>) => Promise<Result>) | undefined;
   overview: OverviewStore;
   usage: UsageStore;
-  /** Absent where there can be no other server, as the next. */
+  /** Absent where there can be no other server, as the next two. */
   files?: SharedFiles;
   pathLocks?: PathLocks;
+  mcp?: McpStore;
   /**
    * Calls the listener with every change of sessions, runs, approvals and operations from now on, also by other
    * servers, of which some can be lost: then it calls `onMissed`. There is one listener.

@@ -3,11 +3,14 @@ import { z } from "zod";
 import { AppError } from "../../errors/errors.ts";
 import { readQuestion, type Question } from "../../sessions/questions/questions.ts";
 import { inSession, readValues, requireSession } from "../../sessions/sessions.ts";
+import type { McpCall } from "../../storage/cluster.ts";
 import type { Approval, Assistant, JsonObject, Run, Session } from "../../storage/records.ts";
+import type { Submission } from "../../storage/storage.ts";
 import type { HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
 import type { Language } from "../../language.ts";
 import { questionText } from "../requests/thread.ts";
+import { repeatedRun } from "../requests/repeated.ts";
 import { admitRun } from "../requests/runs.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { Id } from "../validate.ts";
@@ -16,6 +19,14 @@ import { toWireJson } from "../answers/wire.ts";
 /** A person's decision: an answer for `command.resume`, or none. */
 export type Decision = { kind: "answered"; value: unknown } | { kind: "left" };
 
+/** A call that any server can go on with, by the messages that it has stored. */
+export interface StoredCall extends McpCall {
+  /** A UUID. A new conversation gets it, too. */
+  id: string;
+  /** Whether another server has begun it. */
+  isTakenOver: boolean;
+}
+
 /** How a call reaches the client while it runs. */
 export interface Caller {
   headers: Record<string, string>;
@@ -23,10 +34,12 @@ export interface Caller {
   language: Language;
   /** Aborted when the client cancels the call. */
   signal: AbortSignal;
-  /** Reports one step of the run; absent if the client did not ask for progress. */
-  progress: ((step: number, message: string) => Promise<void>) | undefined;
-  /** Asks the person at the client; absent if the client cannot. */
-  ask: ((question: Question, text: string) => Promise<Decision>) | undefined;
+  /** Absent without a session. */
+  call: StoredCall | undefined;
+  /** Reports one step of a run; absent if the client did not ask for progress. */
+  progress: ((message: string) => Promise<void>) | undefined;
+  /** Asks the person at the client; absent if the client cannot. The same question has the same `id`. */
+  ask: ((id: string, question: Question, text: string) => Promise<Decision>) | undefined;
 }
 
 const OwnArguments = z.looseObject({ thread_id: Id.optional(), resume: z.unknown().optional() });
@@ -51,33 +64,63 @@ export async function callAssistant(
   const { storage } = services;
   let sessionId = thread_id;
   let wanted: JsonObject = resume === undefined ? { input } : { command: { resume } };
+  let former: Run | undefined;
+  let begun = await runBefore(services, thread_id, caller);
   for (;;) {
-    const run = await runOnce(services, sessionId, assistant, wanted, caller);
+    begun ??= await admit(services, { sessionId, former }, assistant, wanted, caller);
+    const run = await toItsEnd(services, begun, caller);
+    former = run;
+    begun = undefined;
     sessionId = run.session_id;
     const waiting = await storage.approvals.pending(run.session_id);
     // A run that ends with a question has done what it could.
     if (run.status !== "success" || waiting.length === 0) return await resultOf(services, run, caller.language);
-    const answers = caller.ask === undefined ? undefined : await askAll(waiting, caller.ask, caller.language);
+    const answers = caller.ask === undefined ? undefined : await askAll(run, waiting, caller.ask, caller.language);
     if (answers === undefined) return waitingResult(run, waiting, caller.language);
     wanted = { command: { resume: answers } };
   }
 }
 
-/** Runs the assistant in the session with this id, or in a new one. */
-async function runOnce(
+/** The key of a call's next run: a server that does not know yet that another one has taken over begins the same run. */
+function submissionAfter({ id }: StoredCall, former: Run | undefined): Submission {
+  return { key: `${id} ${former?.run_id ?? ""}`, hash: "" };
+}
+
+/** The newest run that the server before this one has begun for the call. */
+async function runBefore(
   services: HttpServices,
-  sessionId: string | undefined,
+  threadId: string | undefined,
+  { call }: Caller,
+): Promise<Run | undefined> {
+  if (call?.isTakenOver !== true) return undefined;
+  let newest: Run | undefined;
+  for (;;) {
+    const next = await repeatedRun(services, threadId ?? call.id, submissionAfter(call, newest));
+    if (next === undefined) return newest;
+    newest = next;
+  }
+}
+
+/** Begins a run of the assistant in the session with this id, or in a new one, after a former one of the call. */
+async function admit(
+  services: HttpServices,
+  { sessionId, former }: { sessionId: string | undefined; former: Run | undefined },
   { assistant_id }: Assistant,
   wanted: JsonObject,
-  { headers, requestId, signal, progress }: Caller,
+  { headers, requestId, signal, call }: Caller,
 ): Promise<Run> {
   signal.throwIfAborted();
   const body = RunBody.parse({ assistant_id, ...wanted, stream_mode: ["updates"], multitask_strategy: "enqueue" });
-  const admit = (session: Session): Promise<Run> =>
-    admitRun(services, session, body, { headers, requestId, submission: undefined });
-  const run = await (sessionId === undefined
-    ? inSession(services, {}, admit)
-    : admit(await requireSession(services.storage, sessionId)));
+  const submission = call && submissionAfter(call, former);
+  const start = (session: Session): Promise<Run> =>
+    admitRun(services, session, body, { headers, requestId, submission });
+  return await (sessionId === undefined
+    ? inSession(services, { session_id: call?.id }, start)
+    : start(await requireSession(services.storage, sessionId)));
+}
+
+/** The run when it is over; meanwhile it reports its steps, and stops it if the client cancels the call. */
+async function toItsEnd(services: HttpServices, run: Run, { signal, progress }: Caller): Promise<Run> {
   const stop = (): void => {
     services.runs.cancel(run.run_id, { action: "interrupt", wait: false }).catch((error: unknown) => {
       services.logger.error({ err: error, run_id: run.run_id }, "mcp_cancel_failed");
@@ -99,18 +142,17 @@ async function reportSteps(
   progress: NonNullable<Caller["progress"]>,
   signal: AbortSignal,
 ): Promise<void> {
-  let steps = 0;
   for await (const batch of runs.followBatches(run, -1, signal)) {
     for (const { event, data } of batch) {
       if (event !== "updates" || typeof data !== "object" || data === null) continue;
-      steps += 1;
-      await progress(steps, Object.keys(data).join(", "));
+      await progress(Object.keys(data).join(", "));
     }
   }
 }
 
 /** The answers to all questions by id; `undefined` if a person leaves one open. */
 async function askAll(
+  { run_id }: Run,
   waiting: readonly Approval[],
   ask: NonNullable<Caller["ask"]>,
   language: Language,
@@ -118,7 +160,7 @@ async function askAll(
   const answers: JsonObject = {};
   for (const { interrupt_id, value } of waiting) {
     const question = readQuestion(value);
-    const decision = await ask(question, textOf(question, value, language));
+    const decision = await ask(`${run_id} ${interrupt_id}`, question, textOf(question, value, language));
     if (decision.kind === "left") return undefined;
     answers[interrupt_id] = decision.value;
   }

@@ -1,81 +1,101 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import type { EventStore } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import {
   CallToolRequestSchema,
   type ElicitRequestFormParams,
   ErrorCode,
   ListToolsRequestSchema,
   McpError,
+  type ServerNotification,
+  type ServerRequest,
   type Tool,
 } from "@modelcontextprotocol/sdk/types.js";
-import { explain, isAppError } from "../../errors/errors.ts";
-import type { Language } from "../../language.ts";
-import type { Question } from "../../sessions/questions/questions.ts";
-import { type HttpServices, versions } from "../environment.ts";
-import { callAssistant, type Caller, type Decision } from "./call-assistant.ts";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { z } from "zod";
+import { explain, isAppError } from "../../errors/errors.ts";
 import { findAssistant } from "../../graphs/load.ts";
+import type { Question } from "../../sessions/questions/questions.ts";
 import type { Assistant } from "../../storage/records.ts";
-import type { EventStore } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { type HttpServices, versions } from "../environment.ts";
+import { callAssistant, type Caller, type Decision, type StoredCall } from "./call-assistant.ts";
+import { askClient, canAsk, type ClientOfServer, followCancellation } from "./client.ts";
+import { takesEmptyEvents } from "./streams.ts";
 
-/** Milliseconds for a person's answer; after that, the call returns the pending question. */
-const maxQuestionLength = 30 * 60_000;
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
-/** The input of one client's server: the caller's services, and facts from its requests. */
-export interface ClientOfServer {
-  services: HttpServices;
-  headers: Record<string, string>;
-  requestId: string;
-  language: Language;
-}
+/** One for all: it is never used, and takes longer to make than the rest of a server. */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
-/** The MCP server for one client: each assistant visible to the caller is a tool. Connect it to a transport. */
+/**
+ * The MCP server for one request of a client: each assistant visible to the caller is a tool. Connect it to a transport. What
+ * a client sends later, such as an answer, reaches it through the store, since any server may get it.
+ */
 export function createMcpServer(client: ClientOfServer): Server {
+  const { services, session } = client;
   const server = new Server(
     { name: "millrace", title: "Millrace", version: versions.millrace },
     {
       capabilities: { tools: {} },
       instructions:
         "Each tool runs an assistant. A result has a thread_id: give it with the next call to go on in the same conversation.",
+      jsonSchemaValidator,
     },
   );
   server.setRequestHandler(ListToolsRequestSchema, async ({ params }, { signal }) =>
-    listTools(client.services, params?.cursor, signal),
+    listTools(services, params?.cursor, signal),
   );
-  server.setRequestHandler(
-    CallToolRequestSchema,
-    async ({ params }, { signal, requestId, _meta, sendNotification }) => {
-      const { services, headers, requestId: httpId, language } = client;
-      const assistant = await assistantOf(services, params.name);
-      if (assistant === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
-      const progressToken = _meta?.progressToken;
-      const caller: Caller = {
-        headers,
-        requestId: httpId,
-        language,
-        signal,
-        progress:
-          progressToken === undefined
-            ? undefined
-            : async (progress, message) =>
-                sendNotification({ method: "notifications/progress", params: { progressToken, progress, message } }),
-        ask:
-          server.getClientCapabilities()?.elicitation === undefined
-            ? undefined
-            : async (question, text) => {
-                const options = { relatedRequestId: requestId, signal, timeout: maxQuestionLength };
-                const { action, content } = await server.elicitInput(formOf(question, text), options);
-                return action === "accept" ? decisionOf(question, content ?? {}) : declined(question, action);
-              },
-      };
-      try {
-        return await callAssistant(services, assistant, params.arguments ?? {}, caller);
-      } catch (error) {
-        if (!isAppError(error)) throw error;
-        return { isError: true, content: [{ type: "text", text: explain(error) }] };
-      }
-    },
-  );
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
+    const assistant = await assistantOf(services, params.name);
+    if (assistant === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
+    const over = new AbortController();
+    if (session !== undefined) void followCancellation(server, client, extra.requestId, over.signal);
+    try {
+      return await callAssistant(services, assistant, params.arguments ?? {}, callerOf(server, client, extra));
+    } catch (error) {
+      if (!isAppError(error)) throw error;
+      // This server stops, and the run goes on: without an answer the client comes back, and another server takes over.
+      const hasPeers = error.code === "server" && services.cluster.serverCount > 1;
+      const comesBack = client.call !== undefined && takesEmptyEvents(client.headers["mcp-protocol-version"]);
+      if (hasPeers && comesBack) await server.close();
+      return { isError: true, content: [{ type: "text", text: explain(error) }] };
+    } finally {
+      over.abort();
+    }
+  });
   return server;
+}
+
+/** How a call reaches its client. */
+function callerOf(server: Server, client: ClientOfServer, extra: Extra): Caller {
+  const { session, call, headers, requestId, language } = client;
+  const { signal, _meta, sendNotification } = extra;
+  const progressToken = _meta?.progressToken;
+  let progress = call?.sent.filter(({ message }) => message["method"] === "notifications/progress").length ?? 0;
+  return {
+    headers,
+    requestId,
+    language,
+    signal,
+    call,
+    progress:
+      progressToken === undefined
+        ? undefined
+        : async (message) => {
+            progress += 1;
+            await sendNotification({ method: "notifications/progress", params: { progressToken, progress, message } });
+          },
+    ask:
+      session === undefined || !canAsk(session)
+        ? undefined
+        : async (id, question, text) => {
+            const asked = { id, params: formOf(question, text), requestId: extra.requestId };
+            const answer = await askClient(server, client, asked, signal);
+            if (answer === undefined) return { kind: "left" };
+            const { action, content } = answer;
+            return action === "accept" ? decisionOf(question, content ?? {}) : declined(question, action);
+          },
+  };
 }
 
 /** The form for one question: a decision about actions, or free text. */
@@ -94,7 +114,9 @@ function formOf({ actions }: Question, message: string): ElicitRequestFormParams
 }
 
 function decisionOf({ actions }: Question, content: Record<string, unknown>): Decision {
-  if (actions.length === 0) return { kind: "answered", value: content["answer"] };
+  if (actions.length === 0) {
+    return typeof content["answer"] === "string" ? { kind: "answered", value: content["answer"] } : { kind: "left" };
+  }
   const isAffirmative = content["decision"] === "approve";
   const reason = typeof content["reason"] === "string" && content["reason"] !== "" ? content["reason"] : undefined;
   const decision = isAffirmative
@@ -177,29 +199,22 @@ function inputSchema(input: unknown): Tool["inputSchema"] {
   return { ...rest, type: "object", properties: { ...ownArguments, ...properties } };
 }
 
-/** Events kept for a client to resume from, over all its streams. */
-const maxEvents = 1_000;
-
-/** The newest events of one client's streams, so that it misses nothing after a broken connection (`Last-Event-ID`). */
-export function createEventStore(): EventStore {
-  const events: { id: string; streamId: string; message: Parameters<EventStore["storeEvent"]>[1] }[] = [];
-  let last = 0;
+/**
+ * Stores the messages of a call before they are sent, so that the client misses nothing after a broken connection
+ * (`Last-Event-ID`). Reading them is not the transport's part.
+ */
+export function eventsOf(call: StoredCall): EventStore {
   return {
-    async storeEvent(streamId, message) {
-      last += 1;
-      const id = String(last);
-      events.push({ id, streamId, message });
-      if (events.length > maxEvents) events.shift();
-      return id;
+    async storeEvent(_stream, message) {
+      // The event without a message that begins a stream.
+      const isFirst = Object.keys(message).length === 0;
+      return eventId(call.id, isFirst ? 0 : await call.append({ ...message }));
     },
-    async getStreamIdForEventId(id) {
-      return events.find((event) => event.id === id)?.streamId;
-    },
-    async replayEventsAfter(id, { send }) {
-      const at = events.findIndex((event) => event.id === id);
-      const streamId = events[at]?.streamId ?? "";
-      for (const event of events.slice(at + 1)) if (event.streamId === streamId) await send(event.id, event.message);
-      return streamId;
-    },
+    replayEventsAfter: () => Promise.reject(new Error("The stream is read from the store.")),
   };
+}
+
+/** The id of a message as an event of its stream. */
+export function eventId(callId: string, number: number): string {
+  return `${callId}.${number}`;
 }

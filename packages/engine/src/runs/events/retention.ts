@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { clusterTime } from "../../concurrency/cluster-time.ts";
 import type { Logger } from "../../logger.ts";
+import type { McpStore } from "../../storage/cluster.ts";
 import type { EventStore } from "../../storage/storage.ts";
 
 const hour = 3_600_000;
 
-/** What keeps the logs of runs bounded. */
+/** What keeps the logs of runs, and of MCP sessions, bounded. */
 interface Retention {
   /** Removes the events of every run that has been over for long enough. Never throws: a failure is logged, the next hour tries again. */
   sweep(): Promise<void>;
@@ -19,11 +20,12 @@ interface Retention {
  */
 export function startRetention(options: {
   events: EventStore;
+  mcp?: Pick<McpStore, "expire"> | undefined;
   hours: number;
   logger: Logger;
   leads?: () => boolean;
 }): Retention {
-  const { events, hours, logger, leads = () => true } = options;
+  const { events, mcp, hours, logger, leads = () => true } = options;
   let stopped = false;
   let sweeping: Promise<void> | undefined;
 
@@ -31,6 +33,7 @@ export function startRetention(options: {
     const before = new Date(clusterTime() - hours * hour).toISOString();
     try {
       while (!stopped && leads() && (await events.expire(before))) await nextTurn();
+      while (!stopped && leads() && (await mcp?.expire()) === true) await nextTurn();
     } catch (error) {
       logger.error({ err: error }, "events_not_expired");
     }

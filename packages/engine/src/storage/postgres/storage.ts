@@ -35,6 +35,7 @@ import { createOperationStore } from "./run-records/operations.ts";
 import { createRunStore } from "./run-records/runs.ts";
 import { createItemRows } from "./store/item-rows.ts";
 import { ServerLease } from "./servers/lease.ts";
+import { PostgresMcpStore } from "./servers/mcp-store.ts";
 import { PostgresPathLocks } from "./servers/path-locks.ts";
 import { createTextIndex } from "./store/text-index.ts";
 
@@ -98,6 +99,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     usage: createUsageStore(database),
     files: createSharedFiles(database),
     pathLocks: new PostgresPathLocks(database, lease, notifications),
+    mcp: new PostgresMcpStore(database, lease, notifications),
     checkpointer: new PostgresSaver(threads),
     whileCreating: (sessionId, work) => threads.withWriter(sessionId, work),
     overview: createOverviewStore(database),

@@ -17,6 +17,7 @@ import { operationsByPath } from "./015-operations-by-path.ts";
 import { sharedFiles } from "./016-shared-files.ts";
 import { workspaces } from "./017-workspaces.ts";
 import { earlyVacuum } from "./018-early-vacuum.ts";
+import { mcpSessions } from "./019-mcp-sessions.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   sharedFiles,
   workspaces,
   earlyVacuum,
+  mcpSessions,
 ];
