@@ -5,7 +5,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
 import { sendMessage } from "../app/kept/outbox.ts";
-import { keepDraft, newThreadDraft, readDraft } from "../app/kept/drafts.ts";
+import { newThreadDraft, takeDraftAlong, useDraft } from "../app/kept/drafts.ts";
 import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/kept/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
@@ -34,7 +34,7 @@ export function HomePage() {
   const waiting = useThreadsOf("interrupted", recent);
   const working = useThreadsOf("busy", recent);
   const isNew = recent.data !== undefined && threads.length === 0;
-  const [text, setText] = useState(() => readDraft(newThreadDraft));
+  const [text, setText] = useDraft(newThreadDraft);
   return (
     <div className="home">
       <div className="home-inner">
@@ -93,26 +93,25 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
   const [isAttaching, setAttaching] = useState(false);
   const uploads = useUploads(attach);
   const [isSending, setSending] = useState(false);
-  const change = (next: string) => {
-    setText(next);
-    keepDraft(newThreadDraft, next);
-  };
   const isEmpty = text.trim() === "" && paths.length === 0;
   const maySend = !isEmpty && !isSending && choices.takesMessages && uploads.count === 0;
   const send = async () => {
     const words = text.trim();
     if (!maySend) return;
     setSending(true);
+    let id = "";
     try {
-      const id = await createThread();
+      id = await createThread();
       takeChoicesAlong(id, choices);
       const said = { id: crypto.randomUUID(), text: words, attachments: [...paths], at: new Date().toISOString() };
       // Without an answer the page of the chat sends it again.
-      await sendMessage(id, { said, assistant: choices.assistant, context: choices.context });
-      change("");
-      setPaths([]);
+      const sent = sendMessage(id, { said, assistant: choices.assistant, context: choices.context });
+      setText("");
+      setPaths(() => []);
+      await sent;
       navigate(threadAddress(id));
     } catch (error) {
+      takeDraftAlong(id);
       notifyError(error);
       setSending(false);
     }
@@ -129,7 +128,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
       {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
       <div className="composer-box" {...uploads.dropZone}>
-        <AttachedPaths paths={paths} onRemove={(path) => setPaths(paths.filter((one) => one !== path))} />
+        <AttachedPaths paths={paths} onRemove={(path) => setPaths((now) => now.filter((one) => one !== path))} />
         <p className="hint" role="status" hidden={uploads.count === 0}>
           {uploads.count > 0 && t("chat.uploading", { count: uploads.count })}
         </p>
@@ -141,7 +140,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
           placeholder={placeholder}
           aria-label={placeholder}
           ref={focusAtFirst}
-          onChange={(event) => change(event.target.value)}
+          onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => {
             if (isComposing(event.nativeEvent) || event.key !== "Enter") return;
             if (!event.ctrlKey && !event.metaKey && (event.shiftKey || !preferences().enterSends)) return;

@@ -1,6 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
-import { begin, chromiumPath, openStage, rests, sees, shownTexts, type Stage } from "../console-page.ts";
+import {
+  begin,
+  chromiumPath,
+  leave,
+  openStage,
+  rests,
+  say,
+  sees,
+  shownTexts,
+  storedTexts,
+  type Stage,
+  type Tab,
+} from "../console-page.ts";
 
 let held = Promise.withResolvers<void>();
 let asked = 0;
@@ -59,5 +72,100 @@ describe.skipIf(chromiumPath === undefined)("words of an attempt that was lost",
     expect(await shownTexts(tab)).toEqual(["hello", "Half an answer is none."]);
     expect(tab.problems).toEqual([]);
     await tab.release();
+  });
+});
+
+describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
+  let stage: Stage;
+  let tab: Tab;
+  beforeAll(async () => {
+    stage = await openStage(({ messages }) => ({
+      text: `You said: ${String(messages.findLast(({ role }) => role === "user")?.content)}`,
+    }));
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  const field = (page = tab.page): Locator => page.locator(".composer-field");
+  const attach = async (page: Page, name: string): Promise<void> => {
+    await page.getByRole("button", { name: "Attach a file" }).click();
+    const file = { name, mimeType: "text/plain", buffer: Buffer.from("a") };
+    await page.locator(".composer input[type=file]").setInputFiles(file);
+  };
+  /** Goes to another place without a load of the page. */
+  const go = async (path: string): Promise<void> => {
+    await tab.page.evaluate(`history.pushState(null, "", "/console${path}")`);
+  };
+
+  it("are in the field again where they are refused once another chat is open", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    const refused = Promise.withResolvers<void>();
+    await page.route("**/commands", async (route) => {
+      await refused.promise;
+      await route.fulfill({ json: { type: "error", error: "unknown_error", message: "Too much at once." } });
+    });
+    await say(tab, "to be kept");
+    await go("/");
+    await page.locator(".home").waitFor();
+    refused.resolve();
+    await page.locator(".toast-error").getByText("Too much at once.").waitFor();
+    await go(`/t/${thread}`);
+    await expect.poll(() => field().inputValue()).toBe("to be kept");
+  });
+
+  it("are the same in two tabs, and said once", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    const other = await stage.open({ beside: tab, path: `/t/${thread}` });
+    await field(other.page).waitFor();
+    await field().fill("one");
+    await expect.poll(() => field(other.page).inputValue()).toBe("one");
+    await field(other.page).press("End");
+    await field(other.page).pressSequentially(" two");
+    await expect.poll(() => field().inputValue()).toBe("one two");
+    await field(other.page).press("Enter");
+    await sees(tab, "You said: one two");
+    expect(await field().inputValue()).toBe("");
+    expect(other.problems).toEqual([]);
+  });
+
+  it("have the file that was uploaded while another chat was open", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    const there = Promise.withResolvers<void>();
+    await page.route("**/files/uploads*", async (route) => {
+      await there.promise;
+      await route.continue();
+    });
+    const uploaded = page.waitForResponse("**/files/uploads*");
+    await attach(page, "late.txt");
+    await go("/");
+    await page.locator(".home").waitFor();
+    there.resolve();
+    await uploaded;
+    await go(`/t/${thread}`);
+    await expect
+      .poll(() => page.locator(".composer .attachment").allInnerTexts())
+      .toEqual([expect.stringContaining("late.txt")]);
+  });
+
+  it("are sent again where the browser keeps nothing", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await page.evaluate(`Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); }`);
+    await page.route("**/commands", (route) => route.abort(), { times: 1 });
+    await say(tab, "again");
+    await sees(tab, "You said: again");
+    expect(await storedTexts(stage, thread)).toEqual(["hello", "You said: hello", "again", "You said: again"]);
+    // The page works as usual again, for the next test.
+    await page.reload();
   });
 });

@@ -1,15 +1,7 @@
 import X from "icon:x";
-import {
-  useEffect,
-  useRef,
-  useState,
-  type ClipboardEvent,
-  type Dispatch,
-  type DragEvent,
-  type SetStateAction,
-} from "react";
+import { useRef, useState, type ClipboardEvent, type DragEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { keepDraft, readDraft } from "../../../app/kept/drafts.ts";
+import { files, useDraft } from "../../../app/kept/drafts.ts";
 import { uploadFile } from "../../../api/uploads.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Attachments } from "../attachment.tsx";
@@ -47,12 +39,13 @@ export interface Uploads {
   };
 }
 
-/** Files that are attached, which survive a reload as the text does: a path has no line breaks. */
-export function useDraftPaths(threadId: string): [readonly string[], Dispatch<SetStateAction<readonly string[]>>] {
-  const place = `${threadId}.files`;
-  const [paths, setPaths] = useState<readonly string[]>(() => readDraft(place).split("\n").filter(Boolean));
-  useEffect(() => keepDraft(place, paths.join("\n")), [place, paths]);
-  return [paths, setPaths];
+type Paths = readonly string[];
+
+/** Files that are attached, which are kept as the text is. */
+export function useDraftPaths(threadId: string): [Paths, (change: (now: Paths) => Paths) => void] {
+  const [text, setText] = useDraft(threadId + files);
+  const pathsOf = (lines: string): Paths => [...new Set(lines.split("\n"))].filter(Boolean);
+  return [pathsOf(text), (change) => setText((now) => change(pathsOf(now)).join("\n"))];
 }
 
 /** Uploads files; `onAdd` is called with the path of each that is there. */

@@ -1,9 +1,9 @@
 import ArrowUp from "icon:arrow-up";
 import Paperclip from "icon:paperclip";
 import Square from "icon:square";
-import { useEffect, useEffectEvent, useRef, useState, type KeyboardEvent } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { keepDraft, readDraft } from "../../../app/kept/drafts.ts";
+import { giveBack, useDraft } from "../../../app/kept/drafts.ts";
 import { isComposing } from "../../../app/keys.ts";
 import { preferences } from "../../../app/kept/preferences.ts";
 import { IconButton } from "../../../parts/button.tsx";
@@ -31,25 +31,21 @@ export function Composer({ threadId }: { threadId: string }) {
   const field = useGrowing(text);
   const choices = useChoices(threadId);
   const slash = useSlash(text, setText);
-  const takeBack = (words: string, attached: readonly string[]) => {
-    setText((now) => (now === "" ? words : `${words}\n${now}`));
-    setPaths((now) => [...new Set([...now, ...attached])]);
-  };
   const takeItem = ({ text: words, attachments }: UserItem) =>
-    takeBack(
+    giveBack(
+      thread.id,
       words,
       attachments.map(({ name }) => name),
     );
-  const onTakenOut = useEffectEvent(takeItem);
-  useEffect(() => thread.onTakenOut((item) => onTakenOut(item)), [thread]);
-  const deliver = useDelivery(threadId, ({ said }) => takeBack(said.text, said.attachments));
+  useEffect(() => thread.onTakenOut(takeItem), [thread]);
+  const deliver = useDelivery(threadId);
   const send = async () => {
     const words = text.trim();
     if ((words === "" && paths.length === 0) || !choices.takesMessages || uploads.count > 0) return;
     const said = { id: crypto.randomUUID(), text: words, attachments: [...paths], at: new Date().toISOString() };
     const unsent: Unsent = { said, assistant: choices.assistant, context: choices.context };
     setText("");
-    setPaths([]);
+    setPaths(() => []);
     if (!isBusy) show(thread, unsent, "sending");
     await deliver(unsent);
   };
@@ -76,7 +72,7 @@ export function Composer({ threadId }: { threadId: string }) {
       <NoMessages choices={choices} />
       {slash.list}
       <div className="composer-box" {...uploads.dropZone}>
-        <AttachedPaths paths={paths} onRemove={(path) => setPaths(paths.filter((one) => one !== path))} />
+        <AttachedPaths paths={paths} onRemove={(path) => setPaths((now) => now.filter((one) => one !== path))} />
         <p className="hint" role="status" hidden={uploads.count === 0}>
           {uploads.count > 0 && t("chat.uploading", { count: uploads.count })}
         </p>
@@ -141,13 +137,6 @@ export function editLast(): boolean {
   const last = [...buttons].at(-1);
   last?.click();
   return last !== undefined;
-}
-
-/** A text that survives a reload. */
-function useDraft(threadId: string): [string, (next: string | ((now: string) => string)) => void] {
-  const [text, setText] = useState(() => readDraft(threadId));
-  useEffect(() => keepDraft(threadId, text), [threadId, text]);
-  return [text, setText];
 }
 
 /** Lets a field grow with what is written, up to what the sheet allows. */

@@ -9,9 +9,9 @@ const pause = 3_000;
 
 /**
  * Returns what sends a message. One without an answer stays in the conversation, also over a reload, and is sent again when the
- * server can be reached; one that is refused is given back.
+ * server can be reached; one that is refused is in the field again.
  */
-export function useDelivery(threadId: string, giveBack: (unsent: Unsent) => void): (unsent: Unsent) => Promise<void> {
+export function useDelivery(threadId: string): (unsent: Unsent) => Promise<void> {
   const thread = useOpenThread();
   const isThere = useSnapshot(({ connection, isLoading }) => connection === "open" && !isLoading);
   const [tries, setTries] = useState(0);
@@ -25,7 +25,6 @@ export function useDelivery(threadId: string, giveBack: (unsent: Unsent) => void
       setTimeout(() => setTries((count) => count + 1), pause);
     } catch (error) {
       thread.forget(id);
-      giveBack(unsent);
       notifyError(error);
       await thread.sync();
     }
