@@ -190,6 +190,7 @@ export const Run = z.object({
   thread_id: z.string(),
   assistant_id: z.optional(z.string()),
   status: z.string(),
+  cancel_reason: z.optional(z.string()),
   created_at: z.string(),
   kwargs: z.optional(z.looseObject({ input: z.optional(z.unknown()), context: z.nullish(Json) })),
 });

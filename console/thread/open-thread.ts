@@ -61,7 +61,6 @@ export class OpenThread {
   /** Runs that are being asked for, and how many were. */
   readonly #asking = new Set<Promise<unknown>>();
   #asked = 0;
-  readonly #takers = new Set<(item: UserItem) => void>();
 
   constructor(id: string) {
     this.id = id;
@@ -229,21 +228,13 @@ export class OpenThread {
     try {
       // The server does not know yet what is being asked of it.
       await Promise.allSettled(this.#asking);
-      for (const item of await stopFirst(this.id, only, this.#closing.signal)) {
-        this.forget(item.id);
-        for (const take of this.#takers) take(item);
-      }
+      const taken = await stopFirst(this.id, only, this.#closing.signal);
+      if (taken !== undefined) this.forget(taken.id);
     } catch (error) {
       this.#set({ isStopping: false });
       throw error;
     }
     await this.sync();
-  }
-
-  /** Calls back with each message that a stop takes out of the queue; the result ends it. */
-  onTakenOut(listener: (item: UserItem) => void): () => void {
-    this.#takers.add(listener);
-    return () => this.#takers.delete(listener);
   }
 
   /** Takes an item away that never was on the server. */

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { ApiError, request } from "../api/client.ts";
-import { stopThread, takeOut } from "../api/runs/runs.ts";
+import { stopThread } from "../api/runs/runs.ts";
 import { Run } from "../api/shapes.ts";
+import { keepUnsent, takeOutOne, type Unsent } from "../app/kept/outbox.ts";
 import type { UserItem } from "./items.ts";
 
 const Attached = z.object({ attachments: z._default(z.array(z.object({ path: z.string() })), []) });
@@ -34,23 +35,41 @@ export async function waitingIn(threadId: string, signal: AbortSignal): Promise<
   return runs.toSorted((one, other) => one.created_at.localeCompare(other.created_at)).map(queuedOf);
 }
 
-/** Stops what works in a thread. Where nothing does, the first run that waits is taken out: what was to be said is returned. */
+/** A waiting message as one that is taken out of the queue and sent again, under an id of its own. */
+export function unsentOfQueued({ runId, text, attachments, waits }: UserItem): Unsent {
+  const said = {
+    id: crypto.randomUUID(),
+    text,
+    attachments: attachments.map(({ name }) => name),
+    at: new Date().toISOString(),
+  };
+  return { said, assistant: "", context: {}, ...waits, queued: runId };
+}
+
+/** Takes a waiting message out of the queue and puts it into the field. */
+export async function editQueued(threadId: string, item: UserItem): Promise<void> {
+  const unsent = { ...unsentOfQueued(item), isEdited: true };
+  keepUnsent(threadId, [unsent]);
+  await takeOutOne(threadId, unsent);
+}
+
+/** Stops what works in a thread. Where nothing does, the first run that waits is taken out, as it is for an edit; it is returned. */
 export async function stopFirst(
   threadId: string,
   only: "running" | undefined,
   signal: AbortSignal,
-): Promise<UserItem[]> {
-  if ((await stopThread(threadId)) || only === "running") return [];
+): Promise<UserItem | undefined> {
+  if ((await stopThread(threadId)) || only === "running") return undefined;
   const [first] = await waitingIn(threadId, signal);
   try {
-    if (first?.runId !== undefined) {
-      await takeOut(threadId, first.runId);
-      return [first];
+    if (first !== undefined) {
+      await editQueued(threadId, first);
+      return first;
     }
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 409)) throw error;
   }
   // It has begun in between.
   await stopThread(threadId);
-  return [];
+  return undefined;
 }

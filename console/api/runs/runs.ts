@@ -55,9 +55,20 @@ export async function stopThread(threadId: string): Promise<boolean> {
   return runs.length > 0;
 }
 
-/** Takes a run out of the queue; one that has begun is refused with 409, and goes on. */
-export function takeOut(threadId: string, runId: string): Promise<void> {
-  return perform(`/threads/${threadId}/runs/${runId}/cancel?status=pending`, { method: "POST" });
+/**
+ * Takes a run out of the queue; one that has begun is refused with 409, and goes on. It may be asked for again in the name of
+ * the same message: the reason that the run keeps says which one took it out.
+ */
+export async function takeOut(threadId: string, runId: string, messageId: string): Promise<void> {
+  const reason = `Taken out of the queue for the message ${messageId}`;
+  const path = `/threads/${threadId}/runs/${runId}`;
+  const query = `status=pending&reason=${encodeURIComponent(reason)}`;
+  try {
+    await perform(`${path}/cancel?${query}`, { method: "POST" });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 409)) throw error;
+    if ((await request(path, Run)).cancel_reason !== reason) throw error;
+  }
 }
 
 /** Goes on with, or gives anew, a reply that a stop cut off. */

@@ -1,22 +1,42 @@
 import * as z from "zod/mini";
 import { ApiError } from "../../api/client.ts";
-import { startRun } from "../../api/runs/runs.ts";
+import { startRun, takeOut } from "../../api/runs/runs.ts";
 import { giveBack } from "./drafts.ts";
 import { keepText, readText } from "./texts.ts";
 
 const Said = z.object({ id: z.string(), text: z.string(), attachments: z.array(z.string()), at: z.string() });
-const Unsent = z.object({ said: Said, assistant: z.string(), context: z.record(z.string(), z.unknown()) });
+const Unsent = z.object({
+  said: Said,
+  assistant: z.string(),
+  context: z.record(z.string(), z.unknown()),
+  /** The run with which it waits: it is taken out of the server's queue first. */
+  queued: z.optional(z.string()),
+  /** It is not sent then, but put into the field. */
+  isEdited: z.optional(z.boolean()),
+});
 /** A message that the server is not known to have, and how it is to be answered. */
 export type Unsent = z.infer<typeof Unsent>;
 
 const prefix = "unsent.";
+/** Milliseconds after which what has got no answer is tried again. */
+const pause = 3_000;
+const underWay = new Set<string>();
+const listeners = new Set<() => void>();
+
+/** Calls back when it is time to try again; the result ends it. */
+export function onUnanswered(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 /** Without an answer, or with one of a proxy that got none, it is not known what the server has done. */
 const unknown = new Set([0, 502, 504]);
-const underWay = new Set<string>();
 
-/** Whether a failure leaves open what the server has done. */
-export function isUnanswered(error: unknown): boolean {
-  return error instanceof ApiError && unknown.has(error.status);
+/** Whether a failure leaves that open; then it is tried again. */
+function isUnanswered(error: unknown): boolean {
+  const isOpen = error instanceof ApiError && unknown.has(error.status);
+  if (isOpen) setTimeout(() => listeners.forEach((listener) => listener()), pause);
+  return isOpen;
 }
 
 /** The messages of a thread that were sent without an answer, oldest first. They survive a reload. */
@@ -43,12 +63,17 @@ export function forgetUnsent(threadId: string, id: string): boolean {
 }
 
 /**
- * Sends a message; it is kept until there is an answer. Without one it may be sent again: under the same id it is the same
- * message. One that is refused is given back; throws what it was refused with.
+ * Sends a message; it is kept until there is an answer. Without one it may be sent again (`again`), as long as it is kept: under
+ * the same id it is the same message. One that is refused is given back; throws what it was refused with.
  */
-export async function sendMessage(threadId: string, unsent: Unsent): Promise<"sent" | "unanswered" | "under way"> {
+export async function sendMessage(
+  threadId: string,
+  unsent: Unsent,
+  again = false,
+): Promise<"sent" | "unanswered" | "under way"> {
   const { said, assistant, context } = unsent;
-  if (underWay.has(said.id)) return "under way";
+  const isKept = unsentOf(threadId).some((one) => one.said.id === said.id && one.queued === undefined);
+  if (underWay.has(said.id) || (again && !isKept)) return "under way";
   underWay.add(said.id);
   keepUnsent(threadId, [unsent]);
   try {
@@ -63,6 +88,46 @@ export async function sendMessage(threadId: string, unsent: Unsent): Promise<"se
   }
   forgetUnsent(threadId, said.id);
   return "sent";
+}
+
+/**
+ * Takes a message that is kept out of the server's queue; one that is edited is then in the field. Where there is no answer it is
+ * tried again: by the id of the message the server knows that it was this one. Throws where it is not taken out.
+ */
+export async function takeOutOne(threadId: string, unsent: Unsent): Promise<void> {
+  const { queued, ...sendable } = unsent;
+  const { said, isEdited } = unsent;
+  // What was read before may have been taken out, and given back, in between.
+  if (queued === undefined || !unsentOf(threadId).some((one) => one.said.id === said.id)) return;
+  try {
+    await takeOut(threadId, queued, said.id);
+  } catch (error) {
+    if (!isUnanswered(error)) forgetUnsent(threadId, said.id);
+    throw error;
+  }
+  if (isEdited) {
+    if (forgetUnsent(threadId, said.id)) giveBack(threadId, said.text, said.attachments);
+    return;
+  }
+  const kept = unsentOf(threadId);
+  keep(
+    threadId,
+    kept.map((one) => (one.said.id === said.id ? sendable : one)),
+  );
+}
+
+/** Takes all messages that are to be moved or edited out of the queue; false: for some there was no answer. */
+export async function takeOutMarked(threadId: string, onRefused: (error: unknown) => void): Promise<boolean> {
+  // The last one first: none of them begins while those in front of it are taken out.
+  for (const unsent of unsentOf(threadId).toReversed()) {
+    try {
+      await takeOutOne(threadId, unsent);
+    } catch (error) {
+      if (unsentOf(threadId).some(({ said }) => said.id === unsent.said.id)) return false;
+      onRefused(error);
+    }
+  }
+  return true;
 }
 
 function keep(threadId: string, unsent: readonly Unsent[]): void {

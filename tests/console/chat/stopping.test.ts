@@ -156,4 +156,70 @@ describe.skipIf(chromiumPath === undefined)("messages that wait", () => {
       expect(refusal.status()).toBe(409);
     },
   );
+
+  /** Lets the next cancel reach the server, whose answer the page does not get. */
+  const loseAnswer = async (by: "network" | "reload" | "delay"): Promise<void> => {
+    await tab.page.route(
+      "**/cancel*",
+      async (route) => {
+        await route.fetch();
+        if (by === "network") await route.abort();
+        else if (by === "reload") void tab.page.reload();
+      },
+      { times: 1 },
+    );
+  };
+
+  it.each(["network", "reload"] as const)(
+    "a message that is edited is in the field where the answer is lost by the %s",
+    async (by) => {
+      const thread = await queueTwo();
+      const { page } = tab;
+      await loseAnswer(by);
+      const first = page.locator(".queue li").first();
+      await first.getByRole("button", { name: "Edit this message" }).click();
+      await expect.poll(() => page.locator(".composer-field").inputValue()).toBe("wait second");
+      await expect.poll(() => page.locator(".queue li").allInnerTexts()).toEqual(["wait third"]);
+      held.resolve();
+      await sees(tab, "You said: wait third");
+      await rests(tab);
+      const texts = ["wait first", "wait third"];
+      expect(await storedTexts(stage, thread)).toEqual(texts.flatMap((text) => [text, `You said: ${text}`]));
+    },
+  );
+
+  it("a message that a stop takes out of the queue is in the field where the answer is lost", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    await begin(tab, "hello");
+    await rests(tab);
+    const { thread_id: other } = await stage.server.client.threads.create();
+    const input = { messages: [{ role: "user", content: "wait" }] };
+    await stage.server.client.runs.create(other, "agent", { input });
+    await say(tab, "to be said later");
+    await page.locator(".queue li").waitFor();
+    await loseAnswer("network");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.locator(".composer-field").inputValue()).toBe("to be said later");
+    await page.locator(".queue").waitFor({ state: "detached" });
+  });
+
+  it.each(["reload", "another tab"])(
+    "a message that is moved up is said once whatever comes between: %s",
+    async (what) => {
+      const thread = await queueTwo();
+      const { page } = tab;
+      await loseAnswer(what === "reload" ? "reload" : "delay");
+      const arrived = page.waitForRequest("**/cancel*");
+      await page.getByRole("button", { name: "Move up" }).click();
+      await arrived;
+      if (what === "another tab") await stage.open({ beside: tab, path: `/t/${thread}` });
+      await expect.poll(() => page.locator(".queue li").allInnerTexts()).toEqual(["wait third", "wait second"]);
+      held.resolve();
+      await sees(tab, "You said: wait second");
+      await rests(tab);
+      const texts = ["wait first", "wait third", "wait second"];
+      expect(await storedTexts(stage, thread)).toEqual(texts.flatMap((text) => [text, `You said: ${text}`]));
+    },
+  );
 });

@@ -3,7 +3,7 @@ import Paperclip from "icon:paperclip";
 import Square from "icon:square";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
-import { giveBack, useDraft } from "../../../app/kept/drafts.ts";
+import { useDraft } from "../../../app/kept/drafts.ts";
 import { isComposing } from "../../../app/keys.ts";
 import { preferences } from "../../../app/kept/preferences.ts";
 import { IconButton } from "../../../parts/button.tsx";
@@ -15,7 +15,6 @@ import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
 import { useSlash } from "./slash.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
-import type { UserItem } from "../../../thread/items.ts";
 
 /** The field to say something in a thread. While a run works, what is said waits for its end. */
 export function Composer({ threadId }: { threadId: string }) {
@@ -31,14 +30,7 @@ export function Composer({ threadId }: { threadId: string }) {
   const field = useGrowing(text);
   const choices = useChoices(threadId);
   const slash = useSlash(text, setText);
-  const takeItem = ({ text: words, attachments }: UserItem) =>
-    giveBack(
-      thread.id,
-      words,
-      attachments.map(({ name }) => name),
-    );
-  useEffect(() => thread.onTakenOut(takeItem), [thread]);
-  const deliver = useDelivery(threadId);
+  const delivery = useDelivery(threadId);
   const send = async () => {
     const words = text.trim();
     if ((words === "" && paths.length === 0) || !choices.takesMessages || uploads.count > 0) return;
@@ -47,7 +39,7 @@ export function Composer({ threadId }: { threadId: string }) {
     setText("");
     setPaths(() => []);
     if (!isBusy) show(thread, unsent, "sending");
-    await deliver(unsent);
+    await delivery.send(unsent);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     if (isComposing(event.nativeEvent) || slash.onKeyDown(event)) return;
@@ -67,7 +59,7 @@ export function Composer({ threadId }: { threadId: string }) {
         void send();
       }}
     >
-      <Queue threadId={threadId} onEdit={takeItem} deliver={deliver} />
+      <Queue threadId={threadId} sendKept={delivery.sendKept} />
       {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
       {slash.list}

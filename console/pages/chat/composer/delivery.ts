@@ -1,45 +1,63 @@
-import { useEffect, useEffectEvent, useState } from "react";
-import { forgetUnsent, sendMessage, unsentOf, type Unsent } from "../../../app/kept/outbox.ts";
+import { useEffect, useEffectEvent, useRef, useState } from "react";
+import {
+  forgetUnsent,
+  onUnanswered,
+  sendMessage,
+  takeOutMarked,
+  unsentOf,
+  type Unsent,
+} from "../../../app/kept/outbox.ts";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { OpenThread } from "../../../thread/open-thread.ts";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
-/** Milliseconds after which a message without an answer is sent again. */
-const pause = 3_000;
+/** How messages of a thread are sent. */
+export interface Delivery {
+  send: (unsent: Unsent) => Promise<void>;
+  /** Sends what is kept, one after the other. */
+  sendKept: () => Promise<void>;
+}
 
 /**
- * Returns what sends a message. One without an answer stays in the conversation, also over a reload, and is sent again when the
+ * Returns what sends messages. One without an answer stays in the conversation, also over a reload, and is sent again when the
  * server can be reached; one that is refused is in the field again.
  */
-export function useDelivery(threadId: string): (unsent: Unsent) => Promise<void> {
+export function useDelivery(threadId: string): Delivery {
   const thread = useOpenThread();
   const isThere = useSnapshot(({ connection, isLoading }) => connection === "open" && !isLoading);
   const [tries, setTries] = useState(0);
+  useEffect(() => onUnanswered(() => setTries((count) => count + 1)), []);
   const deliver = async (unsent: Unsent, sent: ReturnType<typeof sendMessage>) => {
-    const { id } = unsent.said;
     try {
       const outcome = await sent;
       if (outcome === "sent") await thread.sync();
-      if (outcome !== "unanswered") return;
-      show(thread, unsent, "failed");
-      setTimeout(() => setTries((count) => count + 1), pause);
+      if (outcome === "unanswered") show(thread, unsent, "failed");
     } catch (error) {
-      thread.forget(id);
+      thread.forget(unsent.said.id);
       notifyError(error);
       await thread.sync();
     }
   };
-  const sendAgain = useEffectEvent(async (): Promise<void> => {
+  const sendAll = async (): Promise<void> => {
+    const areOut = await takeOutMarked(threadId, notifyError);
     for (const unsent of unsentOf(threadId)) {
-      const known = thread.snapshot().thread.items.get(unsent.said.id);
-      if (known?.kind === "user" && known.state === "sent") forgetUnsent(threadId, unsent.said.id);
-      else await deliver(unsent, sendMessage(threadId, unsent));
+      const { id } = unsent.said;
+      const known = thread.snapshot().thread.items.get(id);
+      if (known?.kind === "user" && known.state === "sent") forgetUnsent(threadId, id);
+      else if (areOut) await deliver(unsent, sendMessage(threadId, unsent, true));
+      else if (unsent.queued === undefined) show(thread, unsent, "failed");
     }
-  });
+  };
+  const last = useRef(Promise.resolve());
+  const sendKept = async (): Promise<void> => {
+    last.current = last.current.then(sendAll);
+    await last.current;
+  };
+  const sendAgain = useEffectEvent(sendKept);
   useEffect(() => {
     if (isThere) void sendAgain();
   }, [isThere, threadId, tries]);
-  return (unsent) => deliver(unsent, thread.expectRun(sendMessage(threadId, unsent)));
+  return { send: (unsent) => deliver(unsent, thread.expectRun(sendMessage(threadId, unsent))), sendKept };
 }
 
 /** Shows a message that the server may not have. */
