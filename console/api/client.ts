@@ -85,6 +85,11 @@ function earlyAnswer(path: string): Promise<Response> | undefined {
   return early.answer;
 }
 
+/** What is thrown where an answer, or its end, has not come. */
+function unreachable(error: unknown, signal: AbortSignal | undefined): unknown {
+  return signal?.aborted ? error : new ApiError("The server cannot be reached.", { status: 0, code: "unreachable" });
+}
+
 /** Sends a request and gives its answer as it comes. Throws `ApiError`. */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = "GET", body, bytes, signal, headers, keepalive } = options;
@@ -110,8 +115,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
         credentials: "omit",
       }));
   } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new ApiError("The server cannot be reached.", { status: 0, code: "unreachable" });
+    throw unreachable(error, signal);
   }
   if (response.ok) return response;
   if (response.status === 401) refused(key);
@@ -174,7 +178,9 @@ export async function request<Schema extends z.core.$ZodType>(
 ): Promise<z.output<Schema>> {
   const response = await send(path, options);
   const requestId = response.headers.get("x-request-id") ?? undefined;
-  const text = await response.text();
+  const text = await response.text().catch((error: unknown) => {
+    throw unreachable(error, options?.signal);
+  });
   const result = z.safeParse(schema, text === "" ? null : parsed(text));
   if (result.success) return result.data;
   const [issue] = result.error.issues;

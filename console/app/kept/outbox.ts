@@ -29,12 +29,12 @@ export function onUnanswered(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Without an answer, or with one of a proxy that got none, it is not known what the server has done. */
-const unknown = new Set([0, 502, 504]);
-
-/** Whether a failure leaves that open; then it is tried again. */
+/**
+ * Whether a failure leaves open what the server has done: there was no answer, none that can be read, or one of a proxy that got
+ * none. Then it is tried again.
+ */
 function isUnanswered(error: unknown): boolean {
-  const isOpen = error instanceof ApiError && unknown.has(error.status);
+  const isOpen = error instanceof ApiError && (error.status < 300 || error.status > 501);
   if (isOpen) setTimeout(() => listeners.forEach((listener) => listener()), pause);
   return isOpen;
 }

@@ -75,6 +75,19 @@ describe.skipIf(chromiumPath === undefined)("words of an attempt that was lost",
   });
 });
 
+/** The next answer to a command is cut off behind its headers. */
+const cutAnswer = `{
+  const real = window.fetch;
+  window.fetch = async (...asked) => {
+    const answer = await real(...asked);
+    if (!String(asked[0]).endsWith("/commands")) return answer;
+    window.fetch = real;
+    await answer.text();
+    return new Response(new ReadableStream({ start: (body) => body.error(new TypeError("network error")) }));
+  };
+}`;
+const keptUnsent = "Object.keys(localStorage).filter((key) => key.includes('unsent'))";
+
 describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
   let stage: Stage;
   let tab: Tab;
@@ -167,5 +180,30 @@ describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
     expect(await storedTexts(stage, thread)).toEqual(["hello", "You said: hello", "again", "You said: again"]);
     // The page works as usual again, for the next test.
     await page.reload();
+  });
+
+  it.each(["is cut", "is a proxy's"])("are said once where the answer of the server %s", async (how) => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    const commands = "**/commands";
+    if (how === "is cut") await page.evaluate(cutAnswer);
+    else {
+      await page.route(
+        commands,
+        async (route) => {
+          await route.fetch();
+          await route.fulfill({ status: 503, contentType: "text/plain", body: "upstream connect error" });
+        },
+        { times: 1 },
+      );
+    }
+    await say(tab, "once");
+    await sees(tab, "You said: once");
+    await rests(tab);
+    await expect.poll(() => page.evaluate(keptUnsent)).toEqual([]);
+    expect(await field().inputValue()).toBe("");
+    expect(await storedTexts(stage, thread)).toEqual(["hello", "You said: hello", "once", "You said: once"]);
   });
 });
