@@ -1,11 +1,11 @@
 import ArrowUp from "icon:arrow-up";
 import Paperclip from "icon:paperclip";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
-import { sendMessage } from "../app/kept/outbox.ts";
-import { newThreadDraft, takeDraftAlong, useDraft } from "../app/kept/drafts.ts";
+import { sendMessage, unsentOf } from "../app/kept/outbox.ts";
+import { keepDraft, newThreadDraft, readDraft, takeDraftAlong, useDraft } from "../app/kept/drafts.ts";
 import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/kept/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
@@ -83,8 +83,11 @@ function useThreadsOf(status: string, { data, hasNextPage }: ReturnType<typeof u
   return threadsOf(hasNextPage ? found : { data }).filter((thread) => thread.status === status);
 }
 
+/** Where the thread is kept whose first message is on its way. */
+const begun = `${newThreadDraft}.thread`;
+
 /** The field that starts a thread. */
-function NewThread({ text, setText }: { text: string; setText: (text: string) => void }) {
+function NewThread({ text, setText }: { text: string; setText: ReturnType<typeof useDraft>[1] }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
   const choices = useChoices();
@@ -106,16 +109,24 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
       const said = { id: crypto.randomUUID(), text: words, attachments: [...paths], at: new Date().toISOString() };
       // Without an answer the page of the chat sends it again.
       const sent = sendMessage(id, { said, assistant: choices.assistant, context: choices.context });
-      setText("");
-      setPaths(() => []);
-      await sent;
+      keepDraft(begun, id);
+      setText((now) => (now === text ? "" : now));
+      setPaths((now) => now.filter((path) => !paths.includes(path)));
+      if ((await sent) === "sent") keepDraft(begun, "");
       navigate(threadAddress(id));
     } catch (error) {
+      keepDraft(begun, "");
       takeDraftAlong(id);
       notifyError(error);
       setSending(false);
     }
   };
+  // The page was loaded anew, or left, in the middle of that.
+  useEffect(() => {
+    const id = readDraft(begun);
+    keepDraft(begun, "");
+    if (unsentOf(id).length > 0) navigate(threadAddress(id), { replace: true });
+  }, [navigate]);
   const placeholder = invitation(t, choices);
   return (
     <form
@@ -140,6 +151,7 @@ function NewThread({ text, setText }: { text: string; setText: (text: string) =>
           placeholder={placeholder}
           aria-label={placeholder}
           ref={focusAtFirst}
+          readOnly={isSending}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => {
             if (isComposing(event.nativeEvent) || event.key !== "Enter") return;

@@ -206,4 +206,51 @@ describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
     expect(await field().inputValue()).toBe("");
     expect(await storedTexts(stage, thread)).toEqual(["hello", "You said: hello", "once", "You said: once"]);
   });
+
+  it.each(["has", "does not have"])(
+    "begin one chat where the page is loaded anew and the server %s them",
+    async (what) => {
+      tab = await stage.open();
+      const { page } = tab;
+      await page.route(
+        "**/commands",
+        async (route) => {
+          if (what === "has") await route.fetch();
+          void page.reload();
+        },
+        { times: 1 },
+      );
+      await say(tab, "the first words");
+      await sees(tab, "You said: the first words");
+      await rests(tab);
+      expect(await shownTexts(tab)).toEqual(["the first words", "You said: the first words"]);
+      await go("/");
+      await page.locator(".home").waitFor();
+      expect(await field().inputValue()).toBe("");
+    },
+  );
+
+  it("keep the files that come while the first ones are on their way, and no others", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const passed = Promise.withResolvers<void>();
+    await page.route("**/commands", async (route) => {
+      await passed.promise;
+      await route.continue();
+    });
+    const attachments = page.locator(".composer .attachment");
+    await attach(page, "with.txt");
+    await attachments.waitFor();
+    const asked = page.waitForRequest("**/commands");
+    await say(tab, "the first words");
+    await asked;
+    expect.soft(await field().isEditable()).toBe(false);
+    await attach(page, "beside.txt");
+    await attachments.filter({ hasText: "beside.txt" }).waitFor();
+    passed.resolve();
+    await sees(tab, "You said: the first words");
+    await go("/");
+    await page.locator(".home").waitFor();
+    await expect.poll(() => attachments.allInnerTexts()).toEqual([expect.stringContaining("beside.txt")]);
+  });
 });
