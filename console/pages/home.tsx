@@ -4,8 +4,8 @@ import { useEffect, useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
-import { sendMessage, unsentOf } from "../app/kept/outbox.ts";
-import { keepDraft, newThreadDraft, readDraft, takeDraftAlong, useDraft } from "../app/kept/drafts.ts";
+import { sendMessage, takeAlong, unsentOf } from "../app/kept/outbox.ts";
+import { keepDraft, newThreadDraft, readDraft, useDraft } from "../app/kept/drafts.ts";
 import { isComposing } from "../app/keys.ts";
 import { preferences } from "../app/kept/preferences.ts";
 import { useApprovals } from "../api/approvals.ts";
@@ -116,7 +116,7 @@ function NewThread({ text, setText }: { text: string; setText: ReturnType<typeof
       navigate(threadAddress(id));
     } catch (error) {
       keepDraft(begun, "");
-      takeDraftAlong(id);
+      takeAlong(id);
       notifyError(error);
       setSending(false);
     }

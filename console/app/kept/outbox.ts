@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ApiError } from "../../api/client.ts";
 import { startRun, takeOut } from "../../api/runs/runs.ts";
-import { giveBack } from "./drafts.ts";
+import { giveBack, takeDraftAlong } from "./drafts.ts";
 import { keepText, readText } from "./texts.ts";
 
 const Said = z.object({ id: z.string(), text: z.string(), attachments: z.array(z.string()), at: z.string() });
@@ -128,6 +128,15 @@ export async function takeOutMarked(threadId: string, onRefused: (error: unknown
     }
   }
   return true;
+}
+
+/** Takes what was not sent, and the draft, from a thread that is gone along to where a new one is begun. */
+export function takeAlong(threadId: string): void {
+  for (const { said } of unsentOf(threadId).toReversed()) {
+    forgetUnsent(threadId, said.id);
+    giveBack(threadId, said.text, said.attachments);
+  }
+  takeDraftAlong(threadId);
 }
 
 function keep(threadId: string, unsent: readonly Unsent[]): void {

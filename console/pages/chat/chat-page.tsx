@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
-import { takeDraftAlong } from "../../app/kept/drafts.ts";
+import { takeAlong } from "../../app/kept/outbox.ts";
 import { isTyping } from "../../app/keys.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { onChange } from "../../api/live/feed.ts";
@@ -64,7 +64,7 @@ function Chat() {
         <Button
           kind="primary"
           onClick={() => {
-            takeDraftAlong(thread.id);
+            takeAlong(thread.id);
             navigate("/");
           }}
         >

@@ -253,4 +253,25 @@ describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
     await page.locator(".home").waitFor();
     await expect.poll(() => attachments.allInnerTexts()).toEqual([expect.stringContaining("beside.txt")]);
   });
+
+  it("and the files with them are in the field of a new chat where theirs is gone", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await page.route("**/commands", (route) => route.abort());
+    await say(tab, "not sent");
+    await page.locator(".user-message[data-state=failed]").waitFor();
+    await attach(page, "kept.txt");
+    await page.locator(".composer .attachment").waitFor();
+    await field().fill("not said");
+    await stage.server.client.threads.delete(thread);
+    await page.reload();
+    await page.getByRole("button", { name: "Start a new chat" }).click();
+    await page.locator(".home").waitFor();
+    await expect
+      .poll(async () => (await field().inputValue()).split("\n").toSorted())
+      .toEqual(["not said", "not sent"]);
+    await page.locator(".composer .attachment").filter({ hasText: "kept.txt" }).waitFor();
+  });
 });
