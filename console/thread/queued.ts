@@ -6,27 +6,35 @@ import { keepUnsent, takeOutOne, type Unsent } from "../app/kept/outbox.ts";
 import type { UserItem } from "./items.ts";
 
 const Attached = z.object({ attachments: z._default(z.array(z.object({ path: z.string() })), []) });
+const Blocks = z.array(z.looseObject({ text: z._default(z.string(), "") }));
 const QueuedInput = z.object({
   messages: z.array(
     z.looseObject({ id: z.optional(z.string()), content: z.unknown(), additional_kwargs: z.optional(Attached) }),
   ),
 });
 
-/** The message that a pending run will answer. */
+/** What a pending run will answer. It can be said again as it is where it is one message of a text alone. */
 export function queuedOf(run: Run): UserItem {
   const { assistant_id: assistant = "", kwargs } = run;
-  const last = z.safeParse(QueuedInput, kwargs?.input).data?.messages.at(-1);
-  const text = typeof last?.content === "string" ? last.content : "";
+  const messages = z.safeParse(QueuedInput, kwargs?.input).data?.messages ?? [];
+  const last = messages.at(-1);
+  const isText = messages.length === 1 && typeof last?.content === "string";
   return {
     kind: "user",
     id: last?.id ?? run.run_id,
-    text,
+    text: messages.map(({ content }) => wordsOf(content)).join("\n"),
     attachments: (last?.additional_kwargs?.attachments ?? []).map(({ path }) => ({ name: path })),
-    ...(typeof last?.content === "string" && { waits: { assistant, context: kwargs?.context ?? {} } }),
+    ...(isText && { waits: { assistant, context: kwargs?.context ?? {} } }),
     timestamp: run.created_at,
     state: "queued",
     runId: run.run_id,
   };
+}
+
+function wordsOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  const blocks = z.safeParse(Blocks, content).data ?? [];
+  return blocks.map(({ text }) => text).join("");
 }
 
 /** What was said while a run works, in the order in which it will be answered. */

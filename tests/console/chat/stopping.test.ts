@@ -222,4 +222,24 @@ describe.skipIf(chromiumPath === undefined)("messages that wait", () => {
       expect(await storedTexts(stage, thread)).toEqual(texts.flatMap((text) => [text, `You said: ${text}`]));
     },
   );
+
+  it("what other clients have put into the queue is shown, and edited only where nothing of it is lost", async () => {
+    tab = await stage.open();
+    const thread = await begin(tab, "wait first");
+    const said = (content: unknown): object => ({ role: "user", content });
+    for (const messages of [
+      [said("one")],
+      [said([{ type: "text", text: "in blocks" }])],
+      [said("one of two"), said("two of two")],
+    ]) {
+      const input = { messages };
+      await stage.server.client.runs.create(thread, "agent", { input, multitaskStrategy: "enqueue" });
+    }
+    const rows = tab.page.locator(".queue li");
+    await expect.poll(() => rows.allInnerTexts()).toEqual(["one", "in blocks", "one of two two of two"]);
+    const edits = await Promise.all(
+      (await rows.all()).map((row) => row.getByRole("button", { name: "Edit this message" }).count()),
+    );
+    expect(edits).toEqual([1, 0, 0]);
+  });
 });

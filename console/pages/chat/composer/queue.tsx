@@ -55,9 +55,11 @@ export function Queue({ threadId, sendKept }: { threadId: string; sendKept: () =
                 <ArrowUp size={15} />
               </IconButton>
             )}
-            <IconButton label={t("chat.editQueued")} onClick={() => void change(editQueued(threadId, item))}>
-              <Pencil size={15} />
-            </IconButton>
+            {item.waits !== undefined && (
+              <IconButton label={t("chat.editQueued")} onClick={() => void change(editQueued(threadId, item))}>
+                <Pencil size={15} />
+              </IconButton>
+            )}
             <IconButton
               label={t("chat.removeQueued")}
               onClick={() => void change(takeOut(threadId, item.runId ?? "", item.id))}
