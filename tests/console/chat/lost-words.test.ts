@@ -274,4 +274,25 @@ describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
       .toEqual(["not said", "not sent"]);
     await page.locator(".composer .attachment").filter({ hasText: "kept.txt" }).waitFor();
   });
+
+  it("are back once where they are refused in two tabs", async () => {
+    tab = await stage.open();
+    const { page, context } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await context.route("**/commands", (route) => route.abort());
+    await say(tab, "not sent");
+    const failed = (of: Page): Locator => of.locator(".user-message[data-state=failed]");
+    await failed(page).waitFor();
+    const other = await stage.open({ beside: tab, path: `/t/${thread}` });
+    await failed(other.page).waitFor();
+    await context.route("**/commands", (route) =>
+      route.fulfill({ json: { type: "error", error: "unknown_error", message: "Too much at once." } }),
+    );
+    for (const one of [page, other.page]) {
+      await failed(one).waitFor({ state: "detached" });
+      await expect.poll(() => field(one).inputValue()).toBe("not sent");
+    }
+    expect(other.problems).toEqual([]);
+  });
 });

@@ -40,6 +40,11 @@ export function useDelivery(threadId: string): Delivery {
   };
   const sendAll = async (): Promise<void> => {
     const areOut = await takeOutMarked(threadId, notifyError);
+    // Another tab has sent it, or given it back.
+    for (const item of thread.snapshot().thread.items.values()) {
+      const isKept = unsentOf(threadId).some(({ said }) => said.id === item.id);
+      if (item.kind === "user" && item.state === "failed" && !isKept) thread.forget(item.id);
+    }
     for (const unsent of unsentOf(threadId)) {
       const { id } = unsent.said;
       const known = thread.snapshot().thread.items.get(id);
