@@ -295,4 +295,18 @@ describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
     }
     expect(other.problems).toEqual([]);
   });
+
+  it("are pasted as such where a picture of them comes with them", async () => {
+    tab = await stage.open();
+    await field().waitFor();
+    const pasted = await tab.page.evaluate(`(() => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add("two cells", "text/plain");
+      clipboardData.items.add("<table></table>", "text/html");
+      clipboardData.items.add(new File(["x"], "image.png", { type: "image/png" }));
+      return document.querySelector(".composer-field").dispatchEvent(
+        new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    })()`);
+    expect(pasted).toBe(true);
+  });
 });

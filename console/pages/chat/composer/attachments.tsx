@@ -61,7 +61,9 @@ export function useUploads(onAdd: (path: string) => void): Uploads {
     }
   };
   const take = (event: ClipboardEvent | DragEvent, from: DataTransfer) => {
-    if (from.files.length === 0) return;
+    // What is copied of a sheet or a document comes with a picture of it.
+    const isText = from.types.includes("text/html") && from.getData("text/plain") !== "";
+    if (from.files.length === 0 || isText) return;
     event.preventDefault();
     start([...from.files]);
   };
