@@ -4,6 +4,7 @@ import * as z from "zod/mini";
 import { ApiError } from "../api/client.ts";
 import { useCommands } from "../app/commands.ts";
 import { keepDraft, readDraft } from "../app/kept/drafts.ts";
+import { valueOf } from "../app/kept/texts.ts";
 import { shownKeys } from "../app/keys.ts";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -18,7 +19,7 @@ export type TextDraft = z.infer<typeof Kept>;
 
 /** What was written and not saved, by a name; it survives a reload. */
 export function useTextDraft(name: string): [TextDraft | undefined, (draft: TextDraft | undefined) => void] {
-  const [draft, setDraft] = useState(() => keptDraft(name));
+  const [draft, setDraft] = useState(() => valueOf(readDraft(name), Kept));
   return [
     draft,
     (next) => {
@@ -26,14 +27,6 @@ export function useTextDraft(name: string): [TextDraft | undefined, (draft: Text
       keepDraft(name, next === undefined ? "" : JSON.stringify(next));
     },
   ];
-}
-
-function keptDraft(name: string): TextDraft | undefined {
-  try {
-    return z.safeParse(Kept, JSON.parse(readDraft(name) || "null")).data;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A text in an editor. What is written is kept until it is saved or let go, also where the text changes elsewhere. */

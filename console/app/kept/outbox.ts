@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { ApiError } from "../../api/client.ts";
 import { startRun, takeOut } from "../../api/runs/runs.ts";
 import { giveBack, takeDraftAlong } from "./drafts.ts";
-import { keepText, readText } from "./texts.ts";
+import { keepText, readText, valueOf } from "./texts.ts";
 
 const Said = z.object({ id: z.string(), text: z.string(), attachments: z.array(z.string()), at: z.string() });
 const Unsent = z.object({
@@ -41,11 +41,7 @@ function isUnanswered(error: unknown): boolean {
 
 /** The messages of a thread that were sent without an answer, oldest first. They survive a reload. */
 export function unsentOf(threadId: string): readonly Unsent[] {
-  try {
-    return z.parse(z.array(Unsent), JSON.parse(readText(prefix + threadId) || "[]"));
-  } catch {
-    return [];
-  }
+  return valueOf(readText(prefix + threadId), z.array(Unsent)) ?? [];
 }
 
 /** Keeps messages that are to be sent; those that are kept already stay in their place. */

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from "react";
 import * as z from "zod/mini";
+import { keepText, onTexts, readText, valueOf } from "./texts.ts";
 
 /** What a person chose on this device. */
 const Preferences = z.object({
@@ -14,16 +15,11 @@ const Preferences = z.object({
 });
 export type Preferences = z.infer<typeof Preferences>;
 
-const place = "millrace.preferences";
-const listeners = new Set<() => void>();
+const place = "preferences";
 let current = read();
 
 function read(): Preferences {
-  try {
-    return z.parse(Preferences, JSON.parse(localStorage.getItem(place) ?? "{}"));
-  } catch {
-    return z.parse(Preferences, {});
-  }
+  return valueOf(readText(place), Preferences) ?? z.parse(Preferences, {});
 }
 
 /** What is chosen now. */
@@ -34,19 +30,14 @@ export function preferences(): Preferences {
 /** Changes what is named, and keeps it. */
 export function setPreferences(changes: Partial<Preferences>): void {
   current = { ...current, ...changes };
-  try {
-    localStorage.setItem(place, JSON.stringify(current));
-  } catch {
-    // Without storage it counts until the page is left.
-  }
   if (current.theme === "system") delete document.documentElement.dataset["theme"];
   else document.documentElement.dataset["theme"] = current.theme;
-  for (const listener of listeners) listener();
+  keepText(place, JSON.stringify(current));
 }
 
 // Another tab has changed them.
 addEventListener("storage", (event) => {
-  if (event.key === place) {
+  if (event.key === `millrace.${place}`) {
     current = read();
     setPreferences({});
   }
@@ -54,11 +45,5 @@ addEventListener("storage", (event) => {
 
 /** What is chosen, for a component. */
 export function usePreferences(): Preferences {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => current,
-  );
+  return useSyncExternalStore(onTexts, () => current);
 }

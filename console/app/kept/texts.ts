@@ -1,3 +1,5 @@
+import * as z from "zod/mini";
+
 /** Texts that survive a reload and stay on this device. */
 
 const prefix = "millrace.";
@@ -11,6 +13,15 @@ export function readText(place: string): string {
     return unkept.get(place) ?? localStorage.getItem(prefix + place) ?? "";
   } catch {
     return "";
+  }
+}
+
+/** The value of a text that is JSON; `undefined` for a text that is none, or has another shape. */
+export function valueOf<Schema extends z.core.$ZodType>(text: string, schema: Schema): z.output<Schema> | undefined {
+  try {
+    return z.safeParse(schema, JSON.parse(text)).data;
+  } catch {
+    return undefined;
   }
 }
 
