@@ -2,7 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { usage } from "../../context/compression/compaction.ts";
-import { lastExecutedRun } from "@millrace/engine/runs/admission/draft";
+import { lastExecutedRun } from "@millrace/engine/runs/admission/executed-runs";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { ConversationSummary, WorkMode } from "../../state.ts";

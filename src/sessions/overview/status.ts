@@ -3,7 +3,7 @@ import { usage } from "../../context/compression/compaction.ts";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { UsualModel } from "./usual-model.ts";
 import { LiveActivity } from "../../agent-runs/activity.ts";
-import { lastExecutedRun } from "@millrace/engine/runs/admission/draft";
+import { lastExecutedRun } from "@millrace/engine/runs/admission/executed-runs";
 import { streamStateOf, streamStates } from "../../agent-runs/conversation.ts";
 import { stateBetweenRuns } from "../../agent-runs/state-between-runs.ts";
 import { type StopState, stopStates } from "@millrace/engine/runs/active-run";

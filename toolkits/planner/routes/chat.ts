@@ -2,7 +2,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
-import { interruptedRun } from "@millrace/engine/runs/admission/draft";
+import { interruptedRun } from "@millrace/engine/runs/admission/executed-runs";
 import { messagesIn } from "@millrace/engine/sessions/messages/conversation";
 import { LlmMetadata } from "@millrace/engine/sessions/messages/message-fields";
 import { readQuestion } from "@millrace/engine/sessions/questions/questions";

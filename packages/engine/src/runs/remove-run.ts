@@ -3,7 +3,7 @@ import type { Graphs } from "../graphs/load.ts";
 import { concurrentChange } from "../storage/admission.ts";
 import type { Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
-import { lastExecutedRun, otherExecutedRun } from "./admission/draft.ts";
+import { lastExecutedRun, otherExecutedRun } from "./admission/executed-runs.ts";
 import { hasProgress, noPause, outcomeOf, type Pause, readPause, removeProgress } from "./status.ts";
 import type { RunnerDeps } from "./options.ts";
 

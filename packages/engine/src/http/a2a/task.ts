@@ -1,6 +1,6 @@
 import { type Message, Role, type Task, TaskState, type TaskStatus } from "@a2a-js/sdk";
 import type { Language } from "../../language.ts";
-import { interruptedRun } from "../../runs/admission/draft.ts";
+import { interruptedRun } from "../../runs/admission/executed-runs.ts";
 import { isOver } from "../../runs/status.ts";
 import { readQuestion, resumeValue } from "../../sessions/questions/questions.ts";
 import { type Approval, JsonObject, type Run } from "../../storage/records.ts";

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { Session } from "../../storage/records.ts";
-import { interruptedRun } from "../../runs/admission/draft.ts";
+import { interruptedRun } from "../../runs/admission/executed-runs.ts";
 import { readNewest } from "../../runs/follow/follow.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { HttpServices } from "../environment.ts";

@@ -6,23 +6,23 @@ import { z } from "zod";
 import { clusterTime } from "../../concurrency/cluster-time.ts";
 import { AppError } from "../../errors/errors.ts";
 import { holdsMessages, isLegacyGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
-import type { Graphs } from "../../graphs/load.ts";
+import { findAssistant, type Graphs } from "../../graphs/load.ts";
 import type { CronOccurrence } from "../../storage/record-stores.ts";
 import {
   type Assistant,
   JsonObject,
   type MultitaskStrategy,
-  type Page,
   type Run,
   type RunKwargs,
   type Session,
 } from "../../storage/records.ts";
-import type { ApprovalAnswer, RunStore, Submission } from "../../storage/storage.ts";
-import { isOver } from "../status.ts";
+import type { ApprovalAnswer, RunStore, Storage, Submission } from "../../storage/storage.ts";
 import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand, RunConfig } from "../attempt/execute.ts";
 import { checkLegacyCommand } from "../attempt/legacy-graphs.ts";
-import { requireCheckpoint } from "./next-nodes.ts";
+import { withBoundAnswer } from "./bound-answer.ts";
+import { interruptedRun } from "./executed-runs.ts";
+import { requireCheckpoint, requireNextNodes } from "./next-nodes.ts";
 import { storableConfig } from "./user-of-run.ts";
 import { isBaseMessage } from "../../message-kinds.ts";
 import { readDecision } from "../../sessions/questions/read-decision.ts";
@@ -97,10 +97,27 @@ async function withPausedContext(session: Session, request: RunRequest, runs: Ru
   return paused === undefined ? request : { ...request, context: paused.kwargs.context };
 }
 
-/** The request with what the session adds: the question that its message answers, and the context of the run that asked. */
-export async function bindRequest(session: Session, request: RunRequest, runs: RunStore): Promise<RunRequest> {
-  const whole = session.status === "interrupted" ? withTypedAnswer(session, request) : request;
-  return whole.command?.["resume"] === undefined ? whole : await withPausedContext(session, whole, runs);
+/**
+ * The row that a request is admitted with, after all checks that need no lock: with the question that its message answers,
+ * and the context of the run that asked. Throws what refuses the request.
+ */
+export async function prepareRun(
+  session: Session,
+  request: RunRequest,
+  { storage, graphs }: { storage: Storage; graphs: Graphs },
+): Promise<Run> {
+  const { found: assistant = await findAssistant(storage, graphs, request.assistant) } = request;
+  if (assistant === undefined) throw assistantNotFound(request.assistant, graphs);
+  const typed = session.status === "interrupted" ? withTypedAnswer(session, request) : request;
+  const isAnswer = typed.command?.["resume"] !== undefined;
+  const whole = isAnswer ? await withPausedContext(session, typed, storage.runs) : typed;
+  const unbound = draftRun(session, whole, assistant, graphs);
+  const { checkpointer } = storage;
+  const origin = await requireStartCheckpoint(unbound, checkpointer);
+  const draft = unbound.kwargs.command ? await withBoundAnswer(unbound, session, origin, checkpointer) : unbound;
+  if ((draft.kwargs.input ?? null) === null)
+    await requireNextNodes(draft, graphs.fixed(draft.graph_id), origin, checkpointer);
+  return draft;
 }
 
 /** The refusal of a run while the server stops. */
@@ -254,39 +271,4 @@ function withTypedAnswer(session: Session, request: RunRequest): RunRequest {
   if (word === undefined || readDecision(word).kind === "unclear") return request;
   const { input: _said, ...rest } = request;
   return { ...rest, command: { resume: word } };
-}
-
-const runsAtOnce = 20;
-
-/** The runs of a session, newest first, in pages. */
-interface RunList {
-  list(sessionId: string, page: Page): Promise<Run[]>;
-}
-
-/**
- * The run whose question a session waits for: the newest that has worked and is over. Queued and delayed runs, and runs
- * that were stopped before they began, have asked nothing.
- */
-export async function interruptedRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
-  return findRun(runs, sessionId, ({ status, attempt }) => isOver(status) && attempt > 0);
-}
-
-/** The newest run of a session that works or has worked; before the first has begun, the newest one. */
-export async function lastExecutedRun(runs: RunList, sessionId: string): Promise<Run | undefined> {
-  const worked = await findRun(runs, sessionId, ({ attempt }) => attempt > 0);
-  return worked ?? (await runs.list(sessionId, { limit: 1, offset: 0 }))[0];
-}
-
-/** The newest run that has worked in the session of this one, beside it. */
-export async function otherExecutedRun(runs: RunList, { session_id, run_id }: Run): Promise<Run | undefined> {
-  return findRun(runs, session_id, (other) => other.attempt > 0 && other.run_id !== run_id);
-}
-
-async function findRun(runs: RunList, sessionId: string, isWanted: (run: Run) => boolean): Promise<Run | undefined> {
-  // Nearly always it is the first one, or the one before a run that begins.
-  for (let offset = 0, limit = 2; ; offset += limit, limit = runsAtOnce) {
-    const page = await runs.list(sessionId, { limit, offset });
-    const found = page.find(isWanted);
-    if (found !== undefined || page.length < limit) return found;
-  }
 }

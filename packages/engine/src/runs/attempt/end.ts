@@ -11,7 +11,7 @@ import { removeStates } from "../remove-run.ts";
 import { crashLoopError, type Ending, isOver, toRunError } from "../status.ts";
 import { isOwnPath } from "../webhook-sender.ts";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { interruptedRun } from "../admission/draft.ts";
+import { interruptedRun } from "../admission/executed-runs.ts";
 import type { KeptTurn } from "../companion.ts";
 
 /**
@@ -27,9 +27,10 @@ export async function writeOutcome(
 ): Promise<Run | undefined> {
   const { storage, stopping, logger, retryDelay } = deps;
   const { run_id } = active.run;
-  let end = await readEnd(active, readOutcome, deps);
+  let end: RunOutcome | undefined;
   let isEmitted = false;
   for (;;) {
+    end ??= active.rollback ? await withoutStates(active, readOutcome, deps) : await readOutcome();
     try {
       if (!isEmitted) {
         await active.log.room();
@@ -46,14 +47,15 @@ export async function writeOutcome(
       return run ?? unwritten(active.run, end);
     } catch (error) {
       if (isOutdated(error)) {
-        end = await readEnd(active, readOutcome, deps, error);
+        if (error instanceof RollbackRequired) active.rollback = true;
+        end = undefined;
         continue;
       }
       // Its session was removed meanwhile, so there is no row to update.
       if (isAppError(error) && error.code === "not_found") return unwritten(active.run, end);
       logger.error({ err: error, run_id }, "run_end_not_written");
       // Another attempt continues the run and will store its outcome.
-      if ((isAppError(error) && error.code === "conflict") || active.store.isLost === true) return undefined;
+      if (isTakenOver(active, error)) return undefined;
       if (stopping.aborted) return undefined;
       // An abort only ends the wait; the loop then tries a last time.
       await sleep(retryDelay, undefined, { signal: stopping, ref: false }).catch(() => undefined);
@@ -66,18 +68,17 @@ function isOutdated(error: unknown): error is RollbackRequired | SessionMovedOn 
   return error instanceof RollbackRequired || error instanceof SessionMovedOn;
 }
 
-/**
- * The outcome; of a run that is rolled back after the removal of its checkpoints, and without a webhook. `refused`: why the
- * one before was.
- */
-async function readEnd(
+function isTakenOver({ store }: ActiveRun, error: unknown): boolean {
+  return (isAppError(error) && error.code === "conflict") || store.isLost === true;
+}
+
+/** The outcome of a rolled back run, after the removal of its checkpoints; it has no webhook. */
+async function withoutStates(
   active: ActiveRun,
   readOutcome: () => Promise<RunOutcome>,
   deps: RunnerDeps,
-  refused?: RollbackRequired | SessionMovedOn,
 ): Promise<RunOutcome> {
   const outcome = await readOutcome();
-  if (!active.rollback && !(refused instanceof RollbackRequired)) return outcome;
   if (active.hasBegun) await removeStates(active.run, deps);
   return { ...outcome, webhook: undefined, isRemoved: true };
 }

@@ -22,7 +22,8 @@ import {
   strictResumeError,
   toRunError,
 } from "../status.ts";
-import { otherExecutedRun, requireStartCheckpoint } from "../admission/draft.ts";
+import { requireStartCheckpoint } from "../admission/draft.ts";
+import { otherExecutedRun } from "../admission/executed-runs.ts";
 import { requireNextNodes } from "../admission/next-nodes.ts";
 import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
 import {
@@ -90,13 +91,16 @@ async function performAttempt(active: ActiveRun, deps: RunnerDeps): Promise<Atte
   const ending = result.ending.kind === "stopped" ? stoppedEnding(stop) : result.ending;
   const keeping = ending.kind === "stopped" ? active.store.checkpointer(active.log) : undefined;
   const values = keeping === undefined ? result.values : await saveStoppedTurn(active, keeping, deps);
-  // What the readers get last: the end of what was going on, and of a failed run its error.
-  const emitEnd = (): void => {
-    active.companion?.onEnd(ending, values);
-    if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
-  };
-  const readOutcome = (): Promise<RunOutcome> => outcomeAfter(active, { ...result, ending, values }, deps);
-  const run = await writeOutcome(active, emitEnd, readOutcome, deps);
+  const run = await writeOutcome(
+    active,
+    // What the readers get last: the end of what was going on, and of a failed run its error.
+    () => {
+      active.companion?.onEnd(ending, values);
+      if (ending.kind === "failed") active.log.emit({ event: "error", data: ending.error });
+    },
+    () => outcomeAfter(active, { ...result, ending, values }, deps),
+    deps,
+  );
   // What a forced stop has left under way must not come after what the next run writes.
   void keeping?.close();
   if (run === undefined) {

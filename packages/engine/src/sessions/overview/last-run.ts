@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/errors.ts";
-import { interruptedRun, lastExecutedRun } from "../../runs/admission/draft.ts";
+import { interruptedRun, lastExecutedRun } from "../../runs/admission/executed-runs.ts";
 import { JsonObject, type Run, type Session } from "../../storage/records.ts";
 import type { SessionRuns } from "../scope/session-storage.ts";
 

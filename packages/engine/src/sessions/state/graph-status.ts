@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isAppError } from "../../errors/errors.ts";
 import { graphVersion, missingNodes } from "../../graphs/changed-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
-import { lastExecutedRun } from "../../runs/admission/draft.ts";
+import { lastExecutedRun } from "../../runs/admission/executed-runs.ts";
 import type { Session } from "../../storage/records.ts";
 import type { OwnerScope } from "../scope/owner-scope.ts";
 import { graphOf } from "./state.ts";

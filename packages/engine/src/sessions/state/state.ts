@@ -5,7 +5,7 @@ import { AppError, errorMessage } from "../../errors/errors.ts";
 import { dropMissingSends, missingNodes } from "../../graphs/changed-graph.ts";
 import type { Graphs } from "../../graphs/load.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
-import { lastExecutedRun } from "../../runs/admission/draft.ts";
+import { lastExecutedRun } from "../../runs/admission/executed-runs.ts";
 import { requireCheckpoint } from "../../runs/admission/next-nodes.ts";
 import { readPause } from "../../runs/status.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";

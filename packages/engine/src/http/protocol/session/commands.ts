@@ -1,7 +1,8 @@
 import { z } from "zod";
 import type { Language } from "../../../language.ts";
 import type { StreamMode } from "../../../run-events.ts";
-import { interruptedRun, type RunRequest } from "../../../runs/admission/draft.ts";
+import type { RunRequest } from "../../../runs/admission/draft.ts";
+import { interruptedRun } from "../../../runs/admission/executed-runs.ts";
 import { RunCommand, RunConfig } from "../../../runs/attempt/execute.ts";
 import { inSession } from "../../../sessions/sessions.ts";
 import { readState } from "../../../sessions/state/state.ts";
