@@ -30,7 +30,7 @@ export function ChangedElsewhere({
           {t("edit.saveOver")}
         </Button>
         <Button size="small" kind="quiet" onClick={onTake}>
-          {t(isGone ? "edit.letGo" : "edit.takeTheirs")}
+          {t(isGone ? "edit.discardMine" : "edit.takeTheirs")}
         </Button>
       </div>
       {texts !== undefined && <BothTexts {...texts} />}

@@ -39,7 +39,7 @@ export interface ContextSnapshot {
 }
 
 /** Splits a request into sections: system prompt, documentation, implicit context, tools, history. */
-export function takeApart(
+export function splitIntoSections(
   { head, messages, tools }: Pick<ModelRequest, "head" | "messages" | "tools">,
   limit: number,
 ): ContextSnapshot {

@@ -114,7 +114,7 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
     await tab.page.locator(".thread-link").first().waitFor();
     const asked: unknown[] = [];
     const ended: unknown[] = [];
-    const { resolve: letGo, promise: gone } = Promise.withResolvers<void>();
+    const { resolve: release, promise: gone } = Promise.withResolvers<void>();
     await tab.page.route("**/threads/info/search", async (route) => {
       const { query } = z.looseObject({ query: z.string().optional() }).parse(route.request().postDataJSON());
       if (query === undefined) return await route.continue();
@@ -132,7 +132,7 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
     await tab.page.evaluate("rest()");
     await expect.poll(() => asked).toEqual(["her", "heron"]);
     await expect.poll(() => ended).toMatchObject([{ query: "her" }]);
-    letGo();
+    release();
     await tab.page.locator(".thread-words mark").waitFor();
   });
 

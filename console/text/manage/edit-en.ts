@@ -7,7 +7,7 @@ export const editEn = {
     sameTexts: "The other version has the same text.",
     saveOver: "Overwrite with mine",
     takeTheirs: "Use the other version",
-    letGo: "Discard mine",
+    discardMine: "Discard mine",
     edit: "Edit",
     close: "Stop editing",
     saved: "Saved",

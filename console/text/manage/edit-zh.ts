@@ -10,7 +10,7 @@ export const editZh: Words<typeof editEn> = {
     sameTexts: "现有内容与您写的相同。",
     saveOver: "用我的内容覆盖",
     takeTheirs: "采用现有内容",
-    letGo: "放弃我的内容",
+    discardMine: "放弃我的内容",
     edit: "编辑",
     close: "结束编辑",
     saved: "已保存",

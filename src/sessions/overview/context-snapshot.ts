@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Config } from "@millrace/engine/config/config";
-import { ContextSection, takeApart } from "../../context/snapshot.ts";
+import { ContextSection, splitIntoSections } from "../../context/snapshot.ts";
 import { modelLimits } from "@millrace/models/registry/model-limits";
 import type { ModelRegistry } from "@millrace/models/registry/registry";
 import { Endpoint, plainRequest, wireRequest, WireRequest } from "@millrace/models/messages/wire-request";
@@ -92,11 +92,11 @@ export async function readContext(
     const nothing = { head: { system: "", parts: [], documentation: [] }, messages: [], tools: [] };
     const { copied_from, forked_from } = Origin.parse(session.metadata);
     const from = copied_from ?? forked_from?.thread_id ?? null;
-    return { ...known, last_call: null, copied_from: from, ...takeApart(nothing, limit) };
+    return { ...known, last_call: null, copied_from: from, ...splitIntoSections(nothing, limit) };
   }
   const { run_id, node, asked_at } = last;
   const lastCall = { run_id, call: node, model, asked_at, ...(await asSent(last, server)) };
-  return { ...known, last_call: lastCall, copied_from: null, ...takeApart(last, limit) };
+  return { ...known, last_call: lastCall, copied_from: null, ...splitIntoSections(last, limit) };
 }
 
 /** A stored request as sent to the model's server. */

@@ -27,23 +27,23 @@ export function* readEnvelope(reading: CallReading, opened: string, name: string
     while (cursor.mustWait) yield;
     if (cursor.char === "{") {
       const json: string | undefined = yield* readJsonCall(reading, reading.mayName);
-      if (json !== undefined) return read === undefined ? giveBack(cursor, json) : read + json;
+      if (json !== undefined) return read === undefined ? unreadText(cursor, json) : read + json;
     } else if (cursor.char === "<") {
       const { raw, tag }: { raw: string; tag: Tag | undefined } = yield* readTag(cursor, names);
       if (tag?.name === closing) return read === undefined ? undefined : read + raw;
-      if (tag === undefined) return read === undefined ? giveBack(cursor, raw) : read + raw;
+      if (tag === undefined) return read === undefined ? unreadText(cursor, raw) : read + raw;
       const other: string | undefined = yield* readTagged(reading, raw, tag, closing);
-      if (other !== undefined) return read === undefined ? giveBack(cursor, other) : read + other;
+      if (other !== undefined) return read === undefined ? unreadText(cursor, other) : read + other;
     } else {
       const other: string | undefined = yield* readArgumentPairs(reading, closing);
-      if (other !== undefined) return read === undefined ? giveBack(cursor, other) : read + other;
+      if (other !== undefined) return read === undefined ? unreadText(cursor, other) : read + other;
     }
     read = undefined;
   }
 }
 
 /** The envelope ended without its closing tag; what follows is prose. */
-function giveBack(cursor: Cursor, raw: string): undefined {
+function unreadText(cursor: Cursor, raw: string): undefined {
   cursor.unread(raw);
   return undefined;
 }

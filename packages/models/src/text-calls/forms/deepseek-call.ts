@@ -31,18 +31,18 @@ export function* readDeepSeekCalls(reading: CallReading): Reading<string | undef
     const { raw, found }: { raw: string; found: string | undefined } = yield* readMark(cursor);
     if (found === mark.call) {
       const other: string | undefined = yield* readCall(reading, (read ?? "") + raw);
-      if (other !== undefined) return giveBack(cursor, read, raw + other);
+      if (other !== undefined) return unreadText(cursor, read, raw + other);
       read = undefined;
     } else if (found === mark.calls && read === "") {
       read = raw;
     } else if (found === mark.callsEnd && read === undefined) {
       return undefined;
-    } else return giveBack(cursor, read, raw);
+    } else return unreadText(cursor, read, raw);
   }
 }
 
 /** Text that is not a call follows what was consumed; after a call it is read again as prose. */
-function giveBack(cursor: Cursor, read: string | undefined, other: string): string | undefined {
+function unreadText(cursor: Cursor, read: string | undefined, other: string): string | undefined {
   if (read !== undefined) return read + other;
   cursor.unread(other);
   return undefined;
