@@ -92,7 +92,7 @@ export class Activity {
     if (state.state === "StreamingResponse" && state.message_id === message_id) return undefined;
     const text = textOf(message.content);
     if (text === "" && message.additional_kwargs["reasoning_content"] === undefined) return undefined;
-    return this.apply({ kind: "heard", message_id, text });
+    return this.apply({ kind: "first_chunk", message_id, text });
   }
 
   /** Applies an event of the loop or of a node. */

@@ -31,7 +31,7 @@ export type ConversationEvent =
   /** A run has started on the user's message. */
   | { kind: "sent" }
   /** The first chunk of a reply has arrived. */
-  | { kind: "heard"; message_id: string | null; text: string }
+  | { kind: "first_chunk"; message_id: string | null; text: string }
   | { kind: "call"; tool_call_id: string; tool_name: string; status: ToolCallStatus }
   /** The run ended with a reply or a question. */
   | { kind: "replied"; message_id: string | null }
@@ -45,7 +45,7 @@ export function conversationAfter(state: ConversationState, event: ConversationE
   // Events that arrive after the end or the stop are ignored.
   if (state.state === "Idle" || state.state === "Completed" || state.state === "Error") return state;
   switch (event.kind) {
-    case "heard": {
+    case "first_chunk": {
       const { message_id, text } = event;
       if (state.state === "StreamingResponse" && state.message_id === message_id) return state;
       return nextConversation(state, { state: "StreamingResponse", message_id, accumulated_text: text });

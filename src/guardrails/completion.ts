@@ -31,11 +31,11 @@ export interface TaskVerdict {
 export interface CompletionCheck {
   assess(turn: Turn): TaskVerdict;
   /** Work left besides a complete reply. */
-  owed(turn: Turn, prompts: Prompts): ForcedPrompt | null;
+  neededRound(turn: Turn, prompts: Prompts): ForcedPrompt | null;
 }
 
-/** Options of `owed`: `forced` rounds so far, at most `most`. */
-export interface OwedOptions {
+/** Options of `neededRound`: `forced` rounds so far, at most `most`. */
+export interface NeededRoundOptions {
   forced: number;
   most?: number;
   completion?: CompletionCheck | undefined;
@@ -45,15 +45,15 @@ export interface OwedOptions {
 /**
  * The forced round needed after a reply without calls, or `null`. A reply that repeats the one before it needs none.
  */
-export function owed(
+export function neededRound(
   turn: Turn,
-  { forced, most = maxForced, completion, prompts = builtInPrompts }: OwedOptions,
+  { forced, most = maxForced, completion, prompts = builtInPrompts }: NeededRoundOptions,
 ): ForcedPrompt | null {
   const last = turn.rounds.at(-1);
   if (last === undefined || last.calls.length > 0 || forced >= most || repeatsItself(turn)) return null;
   const reply = last.text.trim();
   if (reply === "") return { kind: "empty_reply", prompt: emptyReplyPrompt(prompts) };
-  const more = completion?.owed(turn, prompts) ?? null;
+  const more = completion?.neededRound(turn, prompts) ?? null;
   if (more !== null) return more;
   return breaksOff(reply) ? { kind: "incomplete_reply", prompt: incompleteReplyPrompt(prompts) } : null;
 }

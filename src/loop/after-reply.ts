@@ -20,7 +20,7 @@ export interface TurnProgress {
   /** The chosen tool that has not been called yet, the prompt that requests it, and whether that was sent. */
   uncalled: { tool: string; prompt: string; wasPrompted: boolean } | null;
   /** The unfinished work, computed only if needed. */
-  owed: () => ForcedRound | null;
+  neededRound: () => ForcedRound | null;
   /** Whether work is known to be left. */
   isIncomplete: () => boolean;
 }
@@ -38,7 +38,7 @@ export function afterReply(reply: { text: string; calls: number }, turn: TurnPro
     return { kind: "force", round: { kind: toolRequested, prompt } };
   }
   if (turn.maxForced === 0) return { kind: "end", reason: "answered" };
-  const round = turn.forced < turn.maxForced ? turn.owed() : null;
+  const round = turn.forced < turn.maxForced ? turn.neededRound() : null;
   if (round !== null) return { kind: "force", round };
   // The forced rounds brought no progress.
   const isStuck = turn.forced > 0 && (reply.text.trim() === "" || turn.isIncomplete());

@@ -1,7 +1,7 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { textOf } from "@millrace/engine/message-kinds";
-import { owed } from "../guardrails/completion.ts";
+import { neededRound } from "../guardrails/completion.ts";
 import { askInStages } from "./model-call/ask-in-stages.ts";
 import { backgroundNews, withNewsIds } from "./sub-agents/background.ts";
 import { checkAnswer } from "./limits/check-context.ts";
@@ -122,9 +122,9 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
       forced: state.forced_count,
       maxForced: call.silent ? 0 : max_force_continue,
       uncalled: uncalledTool(state, call),
-      owed: () =>
+      neededRound: () =>
         mayOwe || text.trim() === ""
-          ? owed(read(), { ...call, forced: state.forced_count, most: max_force_continue })
+          ? neededRound(read(), { ...call, forced: state.forced_count, most: max_force_continue })
           : null,
       isIncomplete: () => mayOwe && call.completion?.assess(read()).verdict === "incomplete",
     },

@@ -8,7 +8,7 @@ const plain: TurnProgress = {
   forced: 0,
   maxForced: 5,
   uncalled: null,
-  owed: () => null,
+  neededRound: () => null,
   isIncomplete: () => false,
 };
 const uncalled = { tool: "list_files", prompt: "Call it.", wasPrompted: false };
@@ -22,20 +22,20 @@ describe("what follows a reply", () => {
     [
       "a closing reply ends, whatever is owed",
       { text: "So far.", calls: 0 },
-      { closing: "guardrail", owed: () => round },
+      { closing: "guardrail", neededRound: () => round },
       end("guardrail"),
     ],
-    ["what is owed is asked for", { text: "Half.", calls: 0 }, { owed: () => round }, { kind: "force", round }],
+    ["what is owed is asked for", { text: "Half.", calls: 0 }, { neededRound: () => round }, { kind: "force", round }],
     [
       "also when it was asked for before",
       { text: "Half.", calls: 0 },
-      { forced: 4, owed: () => round },
+      { forced: 4, neededRound: () => round },
       { kind: "force", round },
     ],
     [
       "but not beyond the limit",
       { text: "Half.", calls: 0 },
-      { forced: 5, owed: () => round, isIncomplete: () => true },
+      { forced: 5, neededRound: () => round, isIncomplete: () => true },
       end("guardrail"),
     ],
     ["a forced reply that owes nothing more is an answer", { text: "All.", calls: 0 }, { forced: 2 }, end("answered")],
@@ -61,7 +61,7 @@ describe("what follows a reply", () => {
     [
       "nothing is forced where the program reads the reply",
       { text: "", calls: 0 },
-      { maxForced: 0, owed: () => round },
+      { maxForced: 0, neededRound: () => round },
       end("answered"),
     ],
   ];

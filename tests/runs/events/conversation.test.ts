@@ -77,7 +77,7 @@ describe("the table of a conversation's moves (STATE-02)", () => {
 
 const eventsAfterSent: fc.Arbitrary<ConversationEvent> = fc.oneof(
   fc.record({
-    kind: fc.constant("heard" as const),
+    kind: fc.constant("first_chunk" as const),
     message_id: fc.constantFrom("a", "b", null),
     text: fc.string(),
   }),
@@ -114,7 +114,7 @@ describe("a conversation, for any order of events", () => {
   it("keeps its last 50 state changes", () => {
     const activity = new Activity();
     activity.apply({ kind: "sent" });
-    for (let at = 0; at < 100; at += 1) activity.apply({ kind: "heard", message_id: `${at}`, text: "" });
+    for (let at = 0; at < 100; at += 1) activity.apply({ kind: "first_chunk", message_id: `${at}`, text: "" });
     expect(activity.moves).toHaveLength(50);
     expect(activity.moves.at(-1)).toMatchObject({ from: "StreamingResponse", to: "StreamingResponse" });
   });

@@ -12,7 +12,7 @@ import { checkingProgress, movingProgress, noTask, readingProgress } from "./tas
 import { asksToGoOn, reasonsNotDone } from "./task-words.ts";
 
 /** Whether the requested files were all moved or checked, and what was read was reported. */
-export const documentCompletion: CompletionCheck = { assess: assessTask, owed: owedWork };
+export const documentCompletion: CompletionCheck = { assess: assessTask, neededRound: owedWork };
 
 /**
  * The turn's multi-step task and its progress. If the reply explains why the rest was left, no more work is requested.

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { maxForced, owed } from "../../../../src/guardrails/completion.ts";
+import { maxForced, neededRound } from "../../../../src/guardrails/completion.ts";
 import { documentCompletion as completion } from "../../progress/completion.ts";
 import type { PastCall, Round, Turn } from "../../../../src/guardrails/turn.ts";
 import { call, listing, move, says, turnOf } from "./task-turn.ts";
@@ -8,7 +8,7 @@ import { call, listing, move, says, turnOf } from "./task-turn.ts";
 const three = listing(["a.txt", "b.txt", "c.txt"]);
 const moveAll = (...moves: PastCall[]): PastCall[][] => [[three], moves];
 const moved = (name: string, outcome?: PastCall["outcome"]) => move(name, `texts/${name}`, outcome);
-const owedBy = (turn: Turn, forced = 0) => owed(turn, { forced, completion });
+const owedBy = (turn: Turn, forced = 0) => neededRound(turn, { forced, completion });
 const kindOf = (turn: Turn, forced = 0) => owedBy(turn, forced)?.kind ?? null;
 
 const allThree = moveAll(moved("a.txt"), moved("b.txt"), moved("c.txt"));
@@ -69,7 +69,7 @@ describe("work that is left", () => {
     expect(maxForced).toBe(5);
     expect(kindOf(turn, maxForced - 1)).toBe("file_move");
     expect(kindOf(turn, maxForced)).toBeNull();
-    expect(owed(turn, { forced: 2, most: 2, completion })).toBeNull();
+    expect(neededRound(turn, { forced: 2, most: 2, completion })).toBeNull();
   });
 
   it("is not asked for again when a forced reply repeats the words before it", () => {
@@ -114,9 +114,11 @@ describe("the summary at the end", () => {
   });
 
   it("is not looked at outside of the document profile, where only an empty or broken reply is asked again", () => {
-    expect(owed(turnOf("What does notes.md say?", [notes], says("I have read the file.")), { forced: 0 })).toBeNull();
-    expect(owed(turnOf(request, ...onlyOne, says("I moved a.txt.")), { forced: 0 })).toBeNull();
-    expect(owed(turnOf(request, ...onlyOne, says("")), { forced: 0 })?.kind).toBe("empty_reply");
+    expect(
+      neededRound(turnOf("What does notes.md say?", [notes], says("I have read the file.")), { forced: 0 }),
+    ).toBeNull();
+    expect(neededRound(turnOf(request, ...onlyOne, says("I moved a.txt.")), { forced: 0 })).toBeNull();
+    expect(neededRound(turnOf(request, ...onlyOne, says("")), { forced: 0 })?.kind).toBe("empty_reply");
   });
 
   it.each(["I have read the file.", "已读取。", "The file is read"])("of a text is asked for after %s", (reply) => {
