@@ -4,6 +4,7 @@ import { z } from "zod";
 import { environmentVariable } from "@millrace/engine/config/config";
 import {
   cancelRun,
+  defaultUrl,
   openQuestions,
   openThread,
   type Question,
@@ -23,8 +24,7 @@ const texts = {
   en: {
     begin: (thread: string, graph: string) =>
       `Thread ${thread} with ${graph}. Ctrl-C stops an answer, /quit ends, --thread with this id goes on later.`,
-    waits: (thread: string, graph: string) =>
-      `The run waits for a person. Answer it with: millrace chat --graph ${graph} --thread ${thread}`,
+    waits: (command: string) => `The run waits for a person. Answer it with: ${command}`,
     approve: "Approve? y, or why not: ",
     answer: "Your answer: ",
     stopped: "(stopped)",
@@ -33,8 +33,7 @@ const texts = {
   zh: {
     begin: (thread: string, graph: string) =>
       `会话 ${thread}（${graph}）。Ctrl-C 停止回答，/quit 结束，以后用 --thread 加此编号继续。`,
-    waits: (thread: string, graph: string) =>
-      `运行正在等待人的回答。回答请用：millrace chat --graph ${graph} --thread ${thread}`,
+    waits: (command: string) => `运行正在等待人的回答。回答请用：${command}`,
     approve: "是否批准？输入 y，或说明拒绝的理由：",
     answer: "你的回答：",
     stopped: "（已停止）",
@@ -122,8 +121,14 @@ export async function runOnce(
   }
   if (isOpen) stdout.write("\n");
   // On stderr, so that scripts do not read it.
-  if (waits) process.stderr.write(`${messages.waits(thread, graph)}\n`);
+  if (waits) sayThatItWaits(place, thread, graph);
   return isWell;
+}
+
+/** Says on stderr by which command an open question can be answered. */
+function sayThatItWaits({ url }: ServerPlace, thread: string, graph: string): void {
+  const server = url === defaultUrl ? "" : `--url ${url} `;
+  process.stderr.write(`${messages.waits(`millrace chat ${server}--graph ${graph} --thread ${thread}`)}\n`);
 }
 
 /** Reads lines. Ctrl-C closes it while it asks, and otherwise calls `onInterrupt`; after `ended`, asking throws. */
@@ -195,11 +200,14 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     return questions;
   };
 
+  let questions: Question[] = [];
   try {
-    let questions = await openQuestions(place, thread);
+    questions = await openQuestions(place, thread);
     for (;;) {
       if (questions.length > 0) {
-        questions = await answer({ command: { resume: await answersTo(questions, terminal.ask) } });
+        const resume = await answersTo(questions, terminal.ask);
+        questions = [];
+        questions = await answer({ command: { resume } });
         continue;
       }
       const message = (await terminal.ask("> ", "message")).trim();
@@ -208,6 +216,10 @@ export async function chat({ graph, thread: id, ...place }: ChatOptions): Promis
     }
   } catch (error) {
     if (!terminal.ended.aborted) throw error;
+    if (questions.length > 0) {
+      stdout.write("\n");
+      sayThatItWaits(place, thread, graph);
+    }
   } finally {
     terminal.close();
   }

@@ -7,6 +7,9 @@ export interface ServerPlace {
   key: string | undefined;
 }
 
+/** Where a server listens if nothing else is said. */
+export const defaultUrl = "http://127.0.0.1:2024";
+
 /** An open question of a run: its interrupt's id and its content. */
 export interface Question {
   type: "question";

@@ -8,6 +8,7 @@ import { AppError, errorMessage, explain, isAppError } from "@millrace/engine/er
 import { applyEnvironment } from "@millrace/engine/manifest/custom-parts";
 import { readManifest } from "@millrace/engine/manifest/manifest";
 import { chat, type ChatOptions, runOnce } from "./chat.ts";
+import { defaultUrl } from "./client.ts";
 import { addMaintenance } from "./maintain.ts";
 import { completionScript, type Shell, shells } from "./completion.ts";
 import { createProject, specOf } from "./new-project.ts";
@@ -147,7 +148,7 @@ function serving(command: Command): Command {
 
 function asking(command: Command): Command {
   return command
-    .option("-u, --url <address>", "where the server listens", "http://127.0.0.1:2024")
+    .option("-u, --url <address>", "where the server listens", defaultUrl)
     .option("-k, --key <key>", "the key for it (default: MILLRACE_API_KEY)")
     .option("-g, --graph <id>", "the graph or assistant that answers", "agent")
     .option("-t, --thread <id>", "the thread to go on with (default: a new one)");

@@ -190,6 +190,15 @@ describe("single requests", () => {
   });
 });
 
+it.each([
+  ["list the files", ".", "The workspace is empty."],
+  ["list the files in notes", "notes", "notes is empty."],
+  ["列出文件", ".", "工作区是空的。"],
+])("says of an empty folder only that it is: %s", async (request, path, said) => {
+  const done = await turn(request, () => `${path === "." ? "The workspace" : path} is empty.`);
+  expect(done.text).toBe(said);
+});
+
 describe("requests of several steps", () => {
   it("reads a file and writes a summary of it", async () => {
     const files: Record<string, string> = {

@@ -120,6 +120,9 @@ export function goal(action: Action, language: Language): string {
 
 /** The report of a completed action; `text` is its tool's result. */
 export function doneWords(action: Action, text: string, language: Language): string {
+  if (action.kind === "list" && text === `${action.path === "." ? "The workspace" : action.path} is empty.`) {
+    return say(language, text, action.path === "." ? "工作区是空的。" : `${action.path} 是空的。`);
+  }
   const { done } = wordingOf(action);
   if (typeof done === "function") return `${say(language, ...done(action))}${say(language, ":", "：")}\n${text}`;
   return say(language, `I ${goal(action, "en").replace(/^\w+/u, done)}.`, `已${goal(action, "zh")}。`);
