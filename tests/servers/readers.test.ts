@@ -142,6 +142,22 @@ describe.each([
   });
 });
 
+it("a reader at a stopping server that does not have the run is cut off at once, and goes on at the other one", async () => {
+  const [a, b] = await startBoth();
+  const { gate, path } = await startFlood(a);
+  const seen: ReadEvent[] = [];
+  const stream = await b.send("GET", path);
+  const end = (async () => {
+    for await (const event of eventsOf(stream)) seen.push(event);
+  })().catch((error: unknown) => error);
+  await expect.poll(() => places(seen).length).toBe(100);
+  await b.close();
+  expect(await end).toMatchObject({ message: "terminated" });
+  openGate(gate);
+  const rest = await readEvents(await a.send("GET", path, undefined, { "last-event-id": seen.at(-1)?.id ?? "" }));
+  expect(places([...seen, ...rest])).toEqual(upTo(200));
+});
+
 it("every server knows a pending run's place in the queue, and the progress of a stop", async () => {
   const [a, b] = await startBoth();
   const gate = crypto.randomUUID();

@@ -103,6 +103,8 @@ export async function startTestServer(
     watchFiles: "off",
     // Its build takes a second or two that few tests need.
     console: false,
+    // Both servers share the process of the test: neither a busy process nor a mocked clock must let a lease expire.
+    ...(isOneOfTwo && { leaseSeconds: 60 }),
     ...changes,
   };
   try {
@@ -122,20 +124,21 @@ export const isSecondSdk = process.env["MILLRACE_TEST_SDK"] === "2";
 // Tests use what both have; only the types are other ones.
 const TestClient = isSecondSdk ? (SecondClient as unknown as typeof Client) : Client;
 
-/**
- * With `MILLRACE_TEST_STORAGE=servers` every request of a test goes to another one of two servers on one PostgreSQL. Tests whose
- * storage is SQLite all the same (`system` in `vitest.config.ts`) have one server: a file cannot have two.
- */
-const hasTwoServers = ({ database }: Config): boolean =>
-  database !== undefined && process.env["MILLRACE_TEST_STORAGE"] === "servers";
+/** With `MILLRACE_TEST_STORAGE=servers` every request of a test goes to another one of two servers on one PostgreSQL. */
+export const isOneOfTwo = process.env["MILLRACE_TEST_STORAGE"] === "servers";
+
+/** Tests whose storage is SQLite all the same (`system` in `vitest.config.ts`) have one server: a file cannot have two. */
+const hasTwoServers = ({ database }: Config): boolean => database !== undefined && isOneOfTwo;
 
 /** Two servers with the same configuration, and where both are reached in turns. */
 async function startTwo(config: Config, logger?: Logger): Promise<Pick<TestServer, "url" | "close">> {
-  const servers = [await startServer(config, logger)];
+  // The port is the balancer's, also after a restart.
+  const ofServers = { ...config, port: 0 };
+  const servers = [await startServer(ofServers, logger)];
   const close = async (): Promise<void> => void (await Promise.all(servers.map((server) => server.close())));
   try {
-    servers.push(await startServer(config, logger));
-    const balancer = await new RoundRobin(() => servers.map(({ url }) => url)).listen();
+    servers.push(await startServer(ofServers, logger));
+    const balancer = await new RoundRobin(() => servers.map(({ url }) => url)).listen(config.port);
     return {
       url: balancer.url,
       async close() {

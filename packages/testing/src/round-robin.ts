@@ -28,8 +28,8 @@ export class RoundRobin {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async listen(): Promise<this> {
-    this.#server.listen(0, "127.0.0.1");
+  async listen(port = 0): Promise<this> {
+    this.#server.listen(port, "127.0.0.1");
     await once(this.#server, "listening");
     return this;
   }

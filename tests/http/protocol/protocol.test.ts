@@ -6,7 +6,7 @@ import { showLater } from "@millrace/testing/clock";
 import { allChannels, command, isEnd, openEvents, type WireEvent } from "../../support/requests/protocol-client.ts";
 import { readEvents, readText } from "@millrace/testing/read-events";
 import { openGate } from "../../support/test-graphs.ts";
-import { packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
+import { isOneOfTwo, packagesOfGraphs, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
 const servers = new Map<string, TestServer>();
@@ -268,7 +268,8 @@ describe("the event stream of a thread", () => {
     await Promise.all([back.leave(), whole.leave()]);
   });
 
-  it("stays open until the runs of a stopping server have ended", async () => {
+  // Of two servers, the one without the run ends its readers at once: they come back at the other one.
+  it.skipIf(isOneOfTwo)("stays open until the runs of a stopping server have ended", async () => {
     const own = await startTestServer();
     const threadId = crypto.randomUUID();
     const gate = crypto.randomUUID();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventsOf, type ReadEvent } from "@millrace/testing/read-events";
 import { openGate } from "../../support/test-graphs.ts";
-import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { isOneOfTwo, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -165,7 +165,8 @@ test("the official client joins a thread's stream, which ends when the thread is
   expect(await rest).toEqual([]);
 });
 
-test("a thread's stream stays open until the runs of a stopping server have ended", async () => {
+// Of two servers, the one without the run ends its readers at once: they come back at the other one.
+test.skipIf(isOneOfTwo)("a thread's stream stays open until the runs of a stopping server have ended", async () => {
   const other = await startTestServer();
   const { thread_id: id } = await other.client.threads.create();
   const gate = crypto.randomUUID();
