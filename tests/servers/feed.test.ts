@@ -7,6 +7,7 @@ import { projectFolder } from "../support/source-files.ts";
 import type { TestServer } from "../support/test-server.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
+const Thread = z.object({ thread_id: z.string() });
 const Cards = z.object({ operations: z.array(z.looseObject({ operation_id: z.string() })) });
 
 const postgres = await startPostgres();
@@ -76,6 +77,24 @@ describe.skipIf(postgres === undefined)("a subscriber at one of two servers", ()
       expect(next.value).toMatchObject({ data: { type: "operation_undone", path: "undone.md" } });
     } finally {
       await events.return?.(undefined);
+    }
+  });
+
+  it.each([
+    ["with notifications", {}],
+    ["by polling, without notifications", { databaseListenUrl: "postgres://nobody@127.0.0.1:1/none" }],
+  ])("of a namespace receives each change of the current thread at the other server, %s", async (_name, changes) => {
+    const [one, other] = [await servers.start(changes), await servers.start(changes)];
+    const events = eventsOf(await other.send("GET", "/namespaces/mine/stream"));
+    const next = async (): Promise<unknown> => (await events.next()).value?.data;
+    try {
+      expect(await next()).toMatchObject({ thread_id: null });
+      const { thread_id } = Thread.parse(await (await one.send("POST", "/namespaces/mine/current", {})).json());
+      expect(await next()).toMatchObject({ thread_id });
+      await one.client.threads.delete(thread_id);
+      expect(await next()).toMatchObject({ thread_id: null });
+    } finally {
+      await events.return(undefined);
     }
   });
 });

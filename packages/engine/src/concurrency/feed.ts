@@ -36,20 +36,40 @@ export class Feed<Event> {
   }
 }
 
+/** How followers learn of changes at other servers. */
+export interface PeerChanges {
+  /** Notifies the other servers of a change at this one. */
+  announce(): void;
+  /** Milliseconds until followers read again without a notification. */
+  readonly pollInterval: number;
+}
+
 /**
  * Notifies followers of a namespace's current session. A notification only means that something may have changed:
  * followers read the stored state, so they never see a state before it is written.
  */
 export class CurrentChanges {
   readonly #followers = new Set<() => void>();
+  readonly #peers: PeerChanges | undefined;
+
+  /** `peers`: where there can be other servers. */
+  constructor(peers?: PeerChanges) {
+    this.#peers = peers;
+  }
 
   /** The number of current subscribers; for tests. */
   get followers(): number {
     return this.#followers.size;
   }
 
-  /** Notifies followers after a write. */
+  /** Notifies followers after a write, here and at other servers. */
   notify(): void {
+    this.wake();
+    this.#peers?.announce();
+  }
+
+  /** Notifies local followers of a write, whichever server has made it. */
+  wake(): void {
     for (const wake of this.#followers) wake();
   }
 
@@ -68,14 +88,26 @@ export class CurrentChanges {
       while (!signal.aborted) {
         // Created before reading, so that a concurrent write notifies again.
         waiting = Promise.withResolvers();
-        const value = await read();
+        const value = await this.#read(read, last);
         if (last === undefined || !same(last.value, value)) yield value;
         last = { value };
+        const timer = this.#peers && setTimeout(wake, this.#peers.pollInterval).unref();
         if (!signal.aborted) await waiting.promise;
+        clearTimeout(timer);
       }
     } finally {
       this.#followers.delete(wake);
       signal.removeEventListener("abort", wake);
+    }
+  }
+
+  /** With polls, what was read last stands in for a read that fails: the next poll reads again. */
+  async #read<Value>(read: () => Promise<Value>, last: { value: Value } | undefined): Promise<Value> {
+    try {
+      return await read();
+    } catch (error) {
+      if (last === undefined || this.#peers === undefined) throw error;
+      return last.value;
     }
   }
 }

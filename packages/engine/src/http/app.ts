@@ -9,7 +9,8 @@ import type { CustomAuth } from "../manifest/auth.ts";
 import type { CustomParts, Resource } from "../manifest/custom-parts.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { ServerFeed } from "../sessions/overview/server-feed.ts";
-import { scopeFor, createSharedLocks } from "../sessions/scope/owner-scope.ts";
+import { scopeFor } from "../sessions/scope/owner-scope.ts";
+import { createSharedLocks } from "../sessions/scope/shared-locks.ts";
 import type { AuthorizationRules } from "../sessions/scope/guard.ts";
 import type { Storage } from "../storage/storage.ts";
 import { adminName, type ApiKey, ownerOfUser } from "../config/api-keys.ts";
@@ -181,7 +182,7 @@ function createServices(
   shared: SharedServices,
   extension: HttpExtension | undefined,
 ): (caller: Caller) => HttpServices {
-  const scopeParts = { storage, runs, feed, locks: createSharedLocks() };
+  const scopeParts = { storage, runs, feed, locks: createSharedLocks(storage.notifications) };
   const make = (caller: Caller): HttpServices => {
     const owner = ownerOf(caller);
     const guard = guardOf(caller, custom.auth);

@@ -166,13 +166,14 @@ export const singleServer: Cluster = {
  * - `live`: requests the live state of a session's current run; `lives` is a part of the answer.
  * - `changes`: the sender subscribes to all changes for some seconds. `changed` is one of them; `missed`: read everything again.
  * - `mcp`: the client of an MCP session has sent a message, or has ended the session.
+ * - `current`: a namespace may have another current session.
  * - `joined`: the sender has just started to listen. `files`: a shared file has a new version. `unlocked`: path locks were released.
  */
 export const PeerNotification = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["follow", "moved", "read"]), run_id: z.string() }),
   z.object({ type: z.literal("watch"), session_id: z.string() }),
   z.object({ type: z.enum(["begun", "stopped"]), session_id: z.string(), run_id: z.string() }),
-  z.object({ type: z.enum(["look", "changes", "missed", "joined", "files", "unlocked"]) }),
+  z.object({ type: z.enum(["look", "changes", "missed", "joined", "files", "unlocked", "current"]) }),
   z.object({ type: z.literal("changed"), change: Change }),
   z.object({
     type: z.literal("news"),

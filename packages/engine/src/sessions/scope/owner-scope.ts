@@ -18,12 +18,12 @@ import {
   type AuthorizationRules,
 } from "./guard.ts";
 import { isAppError } from "../../errors/errors.ts";
-import { CurrentChanges } from "../../concurrency/feed.ts";
+import type { CurrentChanges } from "../../concurrency/feed.ts";
 import { guardedItems, ownItems, type OwnItems } from "./guarded-items.ts";
 import { guardedRuns, ownRuns } from "./own-runs.ts";
 import { ownOverview, sessionsSeenBy, sessionsSeenUnder, type OwnOverview } from "./own-overview.ts";
 import type { ServerFeed } from "../overview/server-feed.ts";
-import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
+import type { SharedLocks } from "./shared-locks.ts";
 
 /** The namespaces of one caller. */
 export interface OwnNamespaces {
@@ -279,17 +279,4 @@ export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"
       },
     },
   };
-}
-
-/** Locks and signals that the scopes of one server share across callers. */
-interface SharedLocks {
-  /** Wakes followers of a namespace's current session. */
-  changes: CurrentChanges;
-  /** Serialises changes of an owner's namespace. */
-  namespaces: KeyedMutex;
-}
-
-/** The shared locks of a new server. */
-export function createSharedLocks(): SharedLocks {
-  return { changes: new CurrentChanges(), namespaces: new KeyedMutex() };
 }
