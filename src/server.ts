@@ -77,7 +77,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   const { invokeCallbacks, counter, hooks } = openWatchers(config, logger, metrics);
   const rules = createRuleFolders({ workspace, home: homedir(), logger });
   const settings = openSettings(config, logger);
-  const { models, ollama, modelServices, loadModel } = openModelParts(config, prompts, logger, metrics);
+  const { models, ollama, modelServices, loadModel } = openModelParts(config, prompts, logger, metrics, storage);
   const index = openItemIndex(custom.index, models, logger);
   if (index !== undefined) items.useIndex(index);
   const changedFiles = createChangedFiles();
@@ -133,9 +133,15 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
 }
 
 /** The model registry, the local Ollama service, and the services around model requests. */
-function openModelParts(config: Config, prompts: Prompts, logger: Logger, metrics: AgentMetrics) {
+function openModelParts(
+  config: Config,
+  prompts: Prompts,
+  logger: Logger,
+  metrics: AgentMetrics,
+  { notifications }: Pick<Storage, "notifications">,
+) {
   const models = openModels(config, logger, { offline });
-  const ollama = openOllama(models, logger);
+  const ollama = openOllama(models, logger, notifications);
   const modelServices = new ModelServices({
     onEnd: (model, error) => {
       reportToOllama(ollama)(model, error);

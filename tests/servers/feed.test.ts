@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { OllamaServer } from "@millrace/testing/ollama-server";
 import { eventsOf } from "@millrace/testing/read-events";
 import { startPostgres } from "../support/processes/postgres.ts";
 import { projectFolder } from "../support/source-files.ts";
@@ -95,6 +96,29 @@ describe.skipIf(postgres === undefined)("a subscriber at one of two servers", ()
       expect(await next()).toMatchObject({ thread_id: null });
     } finally {
       await events.return(undefined);
+    }
+  });
+
+  it("of local models receives what the other server has found, and lists those of an address that was set there", async () => {
+    const [ollama, elsewhere] = [await new OllamaServer().start(), await new OllamaServer().start()];
+    elsewhere.models = [{ name: "elsewhere:7b", digest: "e1" }];
+    const [one, other] = [
+      await servers.start({ ollamaBaseUrl: ollama.url }),
+      await servers.start({ ollamaBaseUrl: ollama.url }),
+    ];
+    const events = eventsOf(await other.send("GET", "/ollama/stream"));
+    try {
+      expect((await events.next()).value).toMatchObject({ data: { status: "RUNNING" } });
+      expect((await events.next()).value).toMatchObject({ data: { models: [] } });
+      await one.send("GET", "/ollama/models");
+      ollama.models = [{ name: "new:3b", digest: "d1" }];
+      await one.send("GET", "/ollama/models");
+      expect((await events.next()).value).toMatchObject({ data: { added: ["new:3b"] } });
+      await one.send("PUT", "/providers/ollama", { base_url: elsewhere.url });
+      await expect.poll(async () => await (await other.send("GET", "/models")).text()).toContain("ollama:elsewhere:7b");
+    } finally {
+      await events.return(undefined);
+      await Promise.all([ollama.stop(), elsewhere.stop()]);
     }
   });
 });

@@ -167,6 +167,7 @@ export const singleServer: Cluster = {
  * - `changes`: the sender subscribes to all changes for some seconds. `changed` is one of them; `missed`: read everything again.
  * - `mcp`: the client of an MCP session has sent a message, or has ended the session.
  * - `current`: a namespace may have another current session.
+ * - `agent`: what the agent watches outside of the database has changed, by its topic.
  * - `joined`: the sender has just started to listen. `files`: a shared file has a new version. `unlocked`: path locks were released.
  */
 export const PeerNotification = z.discriminatedUnion("type", [
@@ -189,6 +190,7 @@ export const PeerNotification = z.discriminatedUnion("type", [
   z.object({ type: z.enum(["free", "mcp"]), session_id: z.string() }),
   z.object({ type: z.literal("live"), session_id: z.string(), ask: z.string() }),
   z.object({ type: z.literal("lives"), ask: z.string(), part: z.int(), parts: z.int(), text: z.string() }),
+  z.object({ type: z.literal("agent"), topic: z.string() }),
   z.object({ type: z.literal("due"), what: z.enum(["crons", "items", "ttls"]), date: z.string() }),
 ]);
 export type PeerNotification = z.infer<typeof PeerNotification>;

@@ -6,6 +6,7 @@ import type { ProfileRows } from "../registry/profiles.ts";
 import { listRunning, showModel, type OllamaPlace, type RunningModel, type ModelDetails } from "./api.ts";
 import { failureAdvice } from "./advice.ts";
 import { modelsEvent, statusEvent, type OllamaEvent } from "./events.ts";
+import { withTimeout } from "@millrace/engine/concurrency/abort";
 import { Feed } from "@millrace/engine/concurrency/feed";
 import { checkHealth, isOllamaInstalled, type OllamaHealth, type OllamaStatus } from "./health.ts";
 import { readInstalled, type KnownModels } from "./installed-models.ts";
@@ -16,6 +17,8 @@ export const reconnectDelays: readonly number[] = [5000, 10_000, 30_000];
 
 /** Time limit of one check in milliseconds. */
 const patience = 10_000;
+/** How long a list of models waits for a new address, in milliseconds. */
+const newAddressPatience = 2_000;
 
 /** The service's state at the last check. */
 export interface OllamaState {
@@ -36,6 +39,8 @@ export interface OllamaServiceOptions {
   place: () => { address: string; isHere: boolean };
   /** Called with the available models. */
   register: (rows: ProfileRows) => void;
+  /** Called after each change of its status or models, except by the first check. */
+  onChange?: () => void;
   logger: Pick<Logger, "info" | "warn">;
   isInstalled?: () => Promise<boolean>;
   fetch?: typeof fetch;
@@ -72,6 +77,12 @@ export class OllamaService {
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
     const state = await this.#looking;
     return { ...state, reconnect: this.#reconnect };
+  }
+
+  /** Checks now if its address is no longer that of the last check: another server may have changed it. Waits 2 s at most. */
+  async checkNewAddress(): Promise<void> {
+    if (this.#state === undefined || this.#state.address === this.#options.place().address) return;
+    await withTimeout(this.check(), newAddressPatience, () => undefined);
   }
 
   /** Called when a model request ends; checks the service if the result contradicts the state. */
@@ -184,6 +195,7 @@ export class OllamaService {
     }
     if (former?.status !== state.status) this.#publish(statusEvent(state, former?.status ?? null));
     if (former?.status === "RUNNING" && !isRunning) void this.#lookAgain();
+    if (former !== undefined && (known !== before || former.status !== state.status)) this.#options.onChange?.();
     return state;
   }
 

@@ -46,11 +46,14 @@ const errors = { 403: "The caller may not change it", 409: "models.yaml is broke
 /** `/models`: model profiles and roles. */
 export function modelRoutes(services: SharedProductServices): HttpApp {
   const routes: HttpApp = new Hono<HttpEnvironment>();
-  const { models } = services;
+  const { models, ollama } = services;
   routes.get(
     "/models",
     describe({ tag, summary: "List the models, rules and roles", answer: ModelsShape }),
-    (context) => respondJson(context, allOf(models)),
+    async (context) => {
+      await ollama.checkNewAddress();
+      return respondJson(context, allOf(models));
+    },
   );
   roleRoutes(routes, services);
   routes.get(
