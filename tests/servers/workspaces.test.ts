@@ -134,6 +134,18 @@ describe.skipIf(postgres === undefined)("servers and the workspaces of their too
     expect(await second).toBe(200);
   });
 
+  it("report a path with a NUL in it as a failed call", async () => {
+    const [server] = [await start("letters"), await start("letters")];
+    const { thread_id } = await server.client.threads.create();
+    const path = `/threads/${thread_id}/tools/create_folder/run`;
+    const failed = await server.send("POST", path, { args: { path: "a/\0" } });
+    expect(await failed.json()).toMatchObject({
+      result: { success: false, message: expect.not.stringContaining("PostgreSQL") },
+    });
+    const calls = await (await server.send("GET", `/threads/${thread_id}/tool-log`)).json();
+    expect(calls).toMatchObject({ calls: [{ tool: "create_folder", status: "failed" }] });
+  });
+
   it("rename and delete nothing once another server may have taken the run", async () => {
     const storage = await servers.open();
     await storage.sessions.create(sessionRecord("s1"));

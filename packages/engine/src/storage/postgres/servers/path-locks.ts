@@ -48,8 +48,10 @@ export class PostgresPathLocks implements PathLocks {
     });
   }
 
-  async acquire(paths: readonly string[], signal: AbortSignal): Promise<() => Promise<void>> {
+  async acquire(given: readonly string[], signal: AbortSignal): Promise<() => Promise<void>> {
     const { id, serverCount, workspace } = this.#holder;
+    // No file has such a name, and PostgreSQL accepts none: the call itself reports it.
+    const paths = given.filter((path) => !path.includes("\0"));
     if (workspace === undefined || serverCount === 1 || paths.length === 0) return () => Promise.resolve();
     const call = randomUUID();
     const free = (): Promise<void> => this.#release([workspace, call], id);
