@@ -3,7 +3,7 @@ import { WebSocket } from "ws";
 import { eventsOf } from "@millrace/testing/read-events";
 import { byHeader, openRulesServers } from "../../support/rules-servers.ts";
 import { openGate } from "../../support/test-graphs.ts";
-import { startTestServer, type TestServer } from "../../support/test-server.ts";
+import { isOneOfTwo, startTestServer, type TestServer } from "../../support/test-server.ts";
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -85,7 +85,8 @@ describe("the feed", () => {
     expect(seqs).toEqual(seqs.toSorted((one, other) => one - other));
   });
 
-  it("GET /feed 200: resumes after the last event id, and misses none", async () => {
+  // Each of two servers has event ids of its own, and says `resync` to a reader of the other.
+  it.skipIf(isOneOfTwo)("GET /feed 200: resumes after the last event id, and misses none", async () => {
     const server = await start();
     const feed = await follow(server);
     await feed.until(({ type }) => type === "state");
@@ -134,7 +135,7 @@ describe("the feed", () => {
     expect(came.find(({ type }) => type === "agent")).toMatchObject({ id: thread_id, thread_id: parent });
   });
 
-  it("is the same over a WebSocket, whose URL may contain the event id", async () => {
+  it.skipIf(isOneOfTwo)("is the same over a WebSocket, whose URL may contain the event id", async () => {
     const server = await start();
     const gate = crypto.randomUUID();
     const open = (query = ""): { items: () => Promise<Item>; socket: WebSocket } => {

@@ -9,7 +9,7 @@ import {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const nothing = { watch: () => undefined, sessions: createSessions() };
+const nothing = { watch: () => Promise.resolve(), sessions: createSessions(), cluster: { id: 1 } };
 
 /** The feed reads sessions only of what belongs to one. */
 function createSessions(): ConstructorParameters<typeof ServerFeed>[0]["sessions"] {
@@ -38,7 +38,7 @@ async function read(feed: ServerFeed, from: number): Promise<FeedEvent[]> {
 
 test("a thing is told at once, then once in a while with all that has come of it", async () => {
   const feed = new ServerFeed(nothing);
-  const { from } = feed.resume(undefined);
+  const { from } = await feed.resume(undefined);
   feed.publish(settings("a", 1, "created"));
   feed.publish(settings("a", 2));
   feed.publish(settings("b", 1));
@@ -65,7 +65,7 @@ test("a thing is told at once, then once in a while with all that has come of it
 
 test("what was made and is gone in a moment is told as gone; what is gone and made again as made", async () => {
   const feed = new ServerFeed(nothing);
-  const { from } = feed.resume(undefined);
+  const { from } = await feed.resume(undefined);
   feed.publish(settings("a", 1));
   feed.publish(settings("a", 2, "created"));
   feed.publish(settings("a", 2, "deleted"));
@@ -81,24 +81,33 @@ test("what was made and is gone in a moment is told as gone; what is gone and ma
 
 test("the newest changes are kept for readers that come back; one that is further behind reads anew", async () => {
   const feed = new ServerFeed(nothing);
-  const { from } = feed.resume(undefined);
+  const { from } = await feed.resume(undefined);
   for (let index = 0; index < ringSize; index += 1) feed.publish(settings(`s${index}`, index));
-  expect(feed.resume(from)).toEqual({ from, isResumed: true });
+  expect(await feed.resume(from)).toEqual({ from, isResumed: true });
   expect(await read(feed, from)).toHaveLength(ringSize);
   feed.publish(settings("one more", 1));
-  expect(feed.resume(from)).toEqual({ from: feed.head, isResumed: false });
-  expect(feed.resume(feed.head + 1).isResumed).toBe(false);
+  expect(await feed.resume(from)).toEqual({ from: feed.head, isResumed: false });
+  expect((await feed.resume(feed.head + 100)).isResumed).toBe(false);
   // A reader that is slow meets the same.
   expect(await read(feed, from)).toEqual([{ seq: feed.head, type: "resync" }]);
 });
 
-test("nobody listens to the storage before there is a reader, and nothing is kept", () => {
-  const watch = vi.fn<() => void>();
+test("nobody listens to the storage before there is a reader, and nothing is kept", async () => {
+  const watch = vi.fn<() => Promise<void>>(() => Promise.resolve());
   const feed = new ServerFeed({ ...nothing, watch });
   feed.publish(settings("a", 1));
   expect(watch).not.toHaveBeenCalled();
   const { head } = feed;
-  expect(feed.resume(undefined)).toEqual({ from: head, isResumed: false });
-  feed.resume(undefined);
+  expect(await feed.resume(undefined)).toEqual({ from: head, isResumed: false });
+  await feed.resume(undefined);
   expect(watch).toHaveBeenCalledTimes(1);
+});
+
+test("a number of another server that started at the same time is unknown, though both count the same changes", async () => {
+  const [one, other] = [1, 2].map((id) => new ServerFeed({ ...nothing, cluster: { id } }));
+  if (one === undefined || other === undefined) throw new Error("There are two.");
+  await Promise.all([one.resume(undefined), other.resume(undefined)]);
+  for (const feed of [one, other, other]) feed.publish(settings(crypto.randomUUID(), 1));
+  expect(await other.resume(one.head)).toEqual({ from: other.head, isResumed: false });
+  expect(await one.resume(one.head)).toEqual({ from: one.head, isResumed: true });
 });

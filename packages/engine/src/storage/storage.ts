@@ -249,9 +249,10 @@ export interface Storage {
   mcp?: McpStore;
   /**
    * Calls the listener with every change of sessions, runs, approvals and operations from now on, also by other
-   * servers, of which some can be lost: then it calls `onMissed`. There is one listener.
+   * servers, of which some can be lost: then it calls `onMissed`. There is one listener. Resolves when the others have
+   * answered that they send theirs, or after a second.
    */
-  watch(listener: ChangeListener, onMissed: () => void): void;
+  watch(listener: ChangeListener, onMissed: () => void): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ afterAll(() => server?.stop());
 /** The changes of a session from its creation to its end, without dates. */
 async function toldOf(storage: Storage): Promise<unknown[]> {
   const told: Change[] = [];
-  storage.watch(
+  await storage.watch(
     (changes) => void told.push(...changes),
     () => undefined,
   );

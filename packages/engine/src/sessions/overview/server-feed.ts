@@ -25,20 +25,26 @@ interface Published {
   session: Session | null;
 }
 type Unpublished = Omit<FeedChange, "seq">;
+type FeedStorage = Pick<Storage, "watch" | "sessions"> & { cluster: Pick<Storage["cluster"], "id"> };
 
 /** Changes buffered for reconnecting readers. */
 export const ringSize = 10_000;
 /** Debounce interval: each object emits at most one change per this many milliseconds. */
 export const quietMilliseconds = 100;
+/** Two numbers of one server are this far apart, so that those of other servers lie in between. */
+const step = 100;
 
 /**
  * Emits everything that changes on the server, in one order for all readers. It subscribes with its first reader, so an
- * unwatched server does no work for it. `seq` starts at the start time in microseconds and counts up, so a restart
- * invalidates all earlier values.
+ * unwatched server does no work for it. `seq` starts at the start time in microseconds and counts up by hundreds, so a
+ * restart invalidates all earlier values. Its last two digits are those of the server's id: a number of another server,
+ * which counts the same changes in an order of its own, is never taken for one of this server.
  */
 export class ServerFeed {
-  readonly #storage: Pick<Storage, "watch" | "sessions">;
-  readonly #first = Date.now() * 1000;
+  readonly #storage: FeedStorage;
+  readonly #server: number;
+  /** Changes are counted from here on; `#seqOf` makes their numbers. */
+  readonly #first = Date.now() * (1000 / step);
   #next = this.#first;
   readonly #ring: Published[] = [];
   /** Changes of the last moment by object, oldest first, merged with later ones. */
@@ -49,11 +55,12 @@ export class ServerFeed {
   #timer: NodeJS.Timeout | undefined;
   #reading: Promise<void> = Promise.resolve();
   readonly #waiting = new Set<() => void>();
-  #isListening = false;
+  #ready: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(storage: Pick<Storage, "watch" | "sessions">) {
+  constructor(storage: FeedStorage) {
     this.#storage = storage;
+    this.#server = storage.cluster.id % step;
   }
 
   /** Current readers. */
@@ -61,12 +68,12 @@ export class ServerFeed {
 
   /** The `seq` of the newest change. */
   get head(): number {
-    return this.#next - 1;
+    return this.#seqOf(this.#next - 1);
   }
 
   /** Publishes a change outside any thread. */
   publish(change: Omit<Unpublished, "thread_id">): void {
-    if (this.#isListening) this.#take({ ...change, thread_id: null }, null);
+    if (this.#ready !== undefined) this.#take({ ...change, thread_id: null }, null);
   }
 
   /** Disconnects readers when the server stops; they reconnect. */
@@ -77,10 +84,11 @@ export class ServerFeed {
   }
 
   /** Starts listening, and returns whether a reader with everything up to `since` can resume. */
-  resume(since: number | undefined): { from: number; isResumed: boolean } {
-    this.#listen();
-    const isResumed = since !== undefined && since >= this.#oldest - 1 && since <= this.head;
-    return { from: isResumed ? since : this.head, isResumed };
+  async resume(since: number | undefined): Promise<{ from: number; isResumed: boolean }> {
+    await (this.#ready ??= this.#listen());
+    const place = since === undefined ? NaN : this.#placeOf(since);
+    const isResumed = Number.isInteger(place) && place >= this.#oldest - 1 && place < this.#next;
+    return { from: isResumed ? this.#seqOf(place) : this.head, isResumed };
   }
 
   /**
@@ -92,7 +100,7 @@ export class ServerFeed {
     sees: (session: Session) => Promise<boolean>,
     signal: AbortSignal,
   ): AsyncGenerator<FeedEvent[]> {
-    let cursor = from;
+    let cursor = this.#placeOf(from);
     let wake: (() => void) | undefined;
     const onAbort = (): void => wake?.();
     signal.addEventListener("abort", onAbort);
@@ -102,16 +110,16 @@ export class ServerFeed {
         if (this.#isClosed) throw new AppError("server", "The server is stopping.", { recoverable: true });
         const events: FeedEvent[] = [];
         if (cursor < this.#oldest - 1) {
-          cursor = this.head;
-          events.push({ seq: cursor, type: "resync" });
+          cursor = this.#next - 1;
+          events.push({ seq: this.head, type: "resync" });
         }
-        for (; cursor < this.head && events.length < 100; cursor += 1) {
+        for (; cursor < this.#next - 1 && events.length < 100; cursor += 1) {
           const item = this.#ring[(cursor + 1 - this.#first) % ringSize];
           if (item !== undefined && (item.session === null || (await sees(item.session)))) events.push(item.change);
           if (cursor < this.#oldest - 1) break;
         }
         if (events.length > 0) yield events;
-        if (cursor < this.head || signal.aborted) continue;
+        if (cursor < this.#next - 1 || signal.aborted) continue;
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
         this.#waiting.add(resolve);
@@ -128,14 +136,21 @@ export class ServerFeed {
     return Math.max(this.#first, this.#next - ringSize);
   }
 
-  #listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
+  #seqOf(place: number): number {
+    return place * step + this.#server;
+  }
+
+  /** No integer for a number of another server. */
+  #placeOf(seq: number): number {
+    return (seq - this.#server) / step;
+  }
+
+  #listen(): Promise<void> {
     // In sequence, so that changes of an object stay in order.
     const then = (work: () => unknown): void => {
       this.#reading = this.#reading.then(work).then(undefined, () => undefined);
     };
-    this.#storage.watch(
+    return this.#storage.watch(
       (changes) => then(() => this.#read(changes)),
       () => then(() => this.#miss()),
     );
@@ -144,12 +159,13 @@ export class ServerFeed {
   /** Changes by other servers may have been missed: readers have to reload. */
   #miss(): void {
     // One is enough, also when several servers say so.
-    if (this.#ring[(this.head - this.#first) % ringSize]?.change.type === "resync") return;
-    this.#append({ seq: this.#next, type: "resync" }, null);
+    if (this.#ring[(this.#next - 1 - this.#first) % ringSize]?.change.type === "resync") return;
+    this.#append({ type: "resync" }, null);
   }
 
-  #append(change: FeedEvent, session: Session | null): void {
-    this.#ring[(this.#next - this.#first) % ringSize] = { change, session };
+  #append(change: Unpublished | { type: "resync" }, session: Session | null): void {
+    const seq = this.#seqOf(this.#next);
+    this.#ring[(this.#next - this.#first) % ringSize] = { change: { seq, ...change }, session };
     this.#next += 1;
     this.#wake();
   }
@@ -181,7 +197,7 @@ export class ServerFeed {
   }
 
   #publish(key: string, change: Unpublished, session: Session | null): void {
-    this.#append({ seq: this.#next, ...change }, session);
+    this.#append(change, session);
     this.#recent.delete(key);
     this.#recent.set(key, { until: performance.now() + quietMilliseconds, pending: undefined });
     this.#timer ??= setTimeout(() => this.#publishDue(), quietMilliseconds).unref();

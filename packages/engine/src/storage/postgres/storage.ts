@@ -60,7 +60,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const threads = new Threads(database, options.limits, lease);
   const notifications = openNotifications(url, { database, lease }, options);
   const peers = new PeerNotifier(notifications, lease);
-  const changes = new SharedChanges(notifications, database);
+  const changes = new SharedChanges(notifications, database, lease);
   const sessions = createSessionStore(database, { lease, peers });
   const [crons, ttls, items] = [
     createCronStore(database),

@@ -88,7 +88,7 @@ export function createSqliteStorage(
       checkpointer,
       overview: createOverviewStore(opened),
       usage: createUsageStore(opened),
-      watch: (listener) => opened.watch(listener),
+      watch: async (listener) => opened.watch(listener),
       // A commit without work still counts itself, and waits for the disk.
       commitTimes: commits.times,
       probe: () => commits.durably(() => undefined),

@@ -60,7 +60,7 @@ export function feedRoutes(): HttpApp {
       return sendEvents<FeedItem>(context, {
         mayBeQuiet: true,
         open: (signal) => itemsOf(services, since, signal),
-        tail: (signal) => services.overview.follow(services.overview.resume(undefined).from, signal),
+        tail: (signal) => newsOf(services, signal),
         measure: (item) => frameOf(item).length,
         frame: frameOf,
         headers: { "content-location": "/feed" },
@@ -81,10 +81,18 @@ async function* itemsOf(
   since: number | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<FeedItem[]> {
-  const { from, isResumed } = overview.resume(since);
+  const { from, isResumed } = await overview.resume(since);
   const state: FeedState = { seq: from, type: "state", ...(await overview.counts()) };
   yield since === undefined || isResumed ? [state] : [state, { seq: from, type: "resync" }];
   yield* overview.follow(from, signal);
+}
+
+/** Changes from now on. */
+async function* newsOf(
+  { overview }: Pick<HttpServices, "overview">,
+  signal: AbortSignal,
+): ReturnType<HttpServices["overview"]["follow"]> {
+  yield* overview.follow((await overview.resume(undefined)).from, signal);
 }
 
 function serveSocket(services: HttpServices, since: number | undefined, socket: WebSocket): void {

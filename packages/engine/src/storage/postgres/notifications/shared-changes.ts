@@ -1,3 +1,4 @@
+import { withTimeout } from "../../../concurrency/abort.ts";
 import type { ChangeListener } from "../../changes.ts";
 import type { PeerNotification } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
@@ -5,6 +6,8 @@ import type { PostgresNotifications } from "./notifications.ts";
 
 /** Milliseconds between two renewals of a subscription, and until one expires. */
 const [renewalInterval, subscriptionTtl] = [5_000, 12_000];
+/** Milliseconds to wait for the answers of the other servers to the first subscription. */
+const answerTimeout = 1_000;
 
 /** Publishes the changes of this server to its own listener and to subscribed servers, and receives theirs. */
 export class SharedChanges {
@@ -13,11 +16,19 @@ export class SharedChanges {
   /** The subscribed servers, each with the time at which its subscription expires. */
   readonly #subscribers = new Map<number, number>();
   #listener: { onChanges: ChangeListener; onMissed: () => void } | undefined;
+  readonly #servers: { readonly serverCount: number };
+  /** While the first subscription waits for answers: the servers that have answered, and what to call after the last one. */
+  #answers: { from: Set<number>; complete: () => void } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(notifications: PostgresNotifications, database: PostgresDatabase) {
+  constructor(
+    notifications: PostgresNotifications,
+    database: PostgresDatabase,
+    servers: { readonly serverCount: number },
+  ) {
     this.#notifications = notifications;
     this.#database = database;
+    this.#servers = servers;
     notifications.onNotification((notification, from) => this.#receive(notification, from));
     notifications.onRestored(() => {
       notifications.send("all", { type: "joined" });
@@ -28,11 +39,16 @@ export class SharedChanges {
   }
 
   /** See `Storage.watch`. */
-  watch(onChanges: ChangeListener, onMissed: () => void): void {
+  async watch(onChanges: ChangeListener, onMissed: () => void): Promise<void> {
     this.#listener = { onChanges, onMissed };
     this.#publishChanges();
-    this.#subscribe("all");
     this.#timer ??= setInterval(() => this.#subscribe("all"), renewalInterval).unref();
+    this.#subscribe("all");
+    if (!this.#notifications.hasPeers || !this.#notifications.isListening) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#answers = { from: new Set(), complete: resolve };
+    await withTimeout(promise, answerTimeout, () => undefined);
+    this.#answers = undefined;
   }
 
   /** Stops renewing the subscription. */
@@ -62,12 +78,21 @@ export class SharedChanges {
 
   #receive(notification: PeerNotification, from: number): void {
     if (notification.type === "changed") this.#listener?.onChanges([notification.change]);
-    if (notification.type === "missed") this.#listener?.onMissed();
+    if (notification.type === "missed" && !this.#isFirstAnswer(from)) this.#listener?.onMissed();
     if (notification.type === "joined" && this.#listener !== undefined) this.#subscribe(from);
     if (notification.type !== "changes") return;
     // A new subscriber has to read what changed before.
     if ((this.#subscribers.get(from) ?? 0) < performance.now()) this.#notifications.send(from, { type: "missed" });
     this.#subscribers.set(from, performance.now() + subscriptionTtl);
     this.#publishChanges();
+  }
+
+  /** The first answer of each server means that its later changes arrive: readers come only after that. */
+  #isFirstAnswer(from: number): boolean {
+    const answers = this.#answers;
+    if (answers === undefined || answers.from.has(from)) return false;
+    answers.from.add(from);
+    if (answers.from.size >= this.#servers.serverCount - 1) answers.complete();
+    return true;
   }
 }
