@@ -168,6 +168,14 @@ describe("the clock of crons", () => {
     expect(await storage.sessions.search({ limit: 10, offset: 0 })).toMatchObject({ total: 1 });
   });
 
+  it("passes a date over whose thread waits at a node that the graph no longer has", async () => {
+    refusal = new AppError("invalid_state", 'The thread waits at the node "ask", which the graph no longer has.');
+    await make();
+    start();
+    await pass(11);
+    expect(await storage.crons.get(cronId)).toMatchObject({ next_run_date: iso(20) });
+  });
+
   it("keeps the thread of a date that it cannot run where another server starts the run at that moment", async () => {
     refusal = new AppError("rate_limit", "The queue is full.");
     const { sessions, runs: stored } = storage;

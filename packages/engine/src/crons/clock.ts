@@ -66,12 +66,11 @@ export function startCronClock(parts: ClockParts): CronClock {
       if (missed > 0) logger.warn({ cron_id, due, missed, run_id: run.run_id }, "cron_dates_missed");
       return true;
     } catch (error) {
-      // It was changed, deleted or run by another request.
-      if (isAppError(error) && error.code === "invalid_state") return true;
-      logger.warn({ cron_id, due, ...about(error) }, isPassing(error) ? "cron_waits" : "cron_date_passed_over");
-      if (isPassing(error)) return false;
-      await crons.skip({ cron_id, due, next: dateAfterNow(cron) });
-      return true;
+      const isWaiting = isPassing(error);
+      // Where it was changed, deleted or run by another request, it is not due any more.
+      if (!isWaiting && !(await crons.skip({ cron_id, due, next: dateAfterNow(cron) }))) return true;
+      logger.warn({ cron_id, due, ...about(error) }, isWaiting ? "cron_waits" : "cron_date_passed_over");
+      return !isWaiting;
     }
   }
 
