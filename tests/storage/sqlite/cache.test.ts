@@ -20,7 +20,7 @@ const snapshot = (size: number): Snapshot => ({
   run: undefined,
   base: undefined,
   size,
-  spent: 0,
+  diffSize: 0,
 });
 const names = ["a", "b", "c", "d"];
 const fill = (cache: ThreadCache): void => names.forEach((name, at) => void cache.add(new ThreadItems(at, name)));
