@@ -28,6 +28,20 @@ export function describeSessionTtls(fixture: StorageFixture): void {
       expect(told).toEqual([at(15)]);
     });
 
+    it("start with their session, in one write, unless that is there already", async () => {
+      clock(10);
+      const { sessions, ttls } = fixture.storage;
+      const told: string[] = [];
+      ttls.onExpiry((time) => told.push(time));
+      await sessions.create(sessionRecord("s1", { updated_at: at(10) }), { minutes: 5, strategy: "delete" });
+      const again = sessions.create(sessionRecord("s1"), { minutes: 1, strategy: "keep_latest" });
+      await expect(again).rejects.toMatchObject({ code: "conflict" });
+      const ttl = { session_id: "s1", minutes: 5, strategy: "delete", expires_at: at(15) };
+      const reopened = await fixture.reopen();
+      expect([await reopened.ttls.get("s1"), await reopened.ttls.next()]).toEqual([ttl, at(15)]);
+      expect(told).toEqual([at(15)]);
+    });
+
     it("expire when the session was not used since, and restart when it was", async () => {
       clock(0);
       for (const id of ["touched", "left"]) {

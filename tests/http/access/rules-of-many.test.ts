@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
+import { byHeader, openRulesServers, type RulesServers } from "../../support/rules-servers.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import type { TestServer } from "../../support/test-server.ts";
 
 /** Users may change everything but the record that the request header names, which the rules refuse. */
@@ -101,4 +102,28 @@ describe("a request over many records, one of which the rules refuse", () => {
     const crons = z.array(Cron).parse(await user.json("POST", "/runs/crons/search", {}));
     expect(crons.map(({ cron_id }) => cron_id)).toEqual([keptCron]);
   });
+});
+
+// The rules are a module of this process: what they do before a change is handed to them here.
+const shared: typeof globalThis & { beforeUpdate?: () => Promise<void> } = globalThis;
+
+it("a cancel of all that waits leaves a run that has begun before its turn came", async () => {
+  const waiting = `${byHeader}.on("threads:update", async () => { await globalThis.beforeUpdate?.(); })`;
+  const own = await servers.serve(waiting, {}, { graphs });
+  const { thread_id } = await own.client.threads.create();
+  const gates = [crypto.randomUUID(), crypto.randomUUID()] as const;
+  const start = (gate: string) =>
+    own.client.runs.create(thread_id, "gated", { input: { gate }, multitaskStrategy: "enqueue" });
+  const [first, second] = [await start(gates[0]), await start(gates[1])];
+  const statusOf = async ({ run_id }: { run_id: string }) => (await own.client.runs.get(thread_id, run_id)).status;
+  await expect.poll(() => statusOf(first)).toBe("running");
+  shared.beforeUpdate = async () => {
+    openGate(gates[0]);
+    await expect.poll(() => statusOf(second)).toBe("running");
+  };
+  const answer = await own.send("POST", "/runs/cancel", { thread_id, status: "pending" });
+  delete shared.beforeUpdate;
+  openGate(gates[1]);
+  await own.client.runs.join(thread_id, second.run_id);
+  expect([answer.status, await statusOf(first), await statusOf(second)]).toEqual([204, "success", "success"]);
 });

@@ -97,6 +97,19 @@ describe("an Idempotency-Key of a run without a thread", () => {
     expect(await readEvents(await post(body, "/stream", streamKey))).toEqual(streamed);
   });
 
+  it("never leads to a thread that was named over OpenAI's API, or to a run of a batch", async () => {
+    const threadOf = async (response: Response): Promise<string> =>
+      z.object({ thread_id: z.string() }).parse(await response.json()).thread_id;
+    const body = { assistant_id: "counter", input: { value: 1 }, on_completion: "keep" };
+    const name = crypto.randomUUID().replaceAll("-", "");
+    const said = { model: "talker", messages: [{ role: "user", content: "Hello" }] };
+    const named = await server.send("POST", "/v1/chat/completions", said, { "x-thread-id": name });
+    expect(await threadOf(await post(body, "", `thread:${name}`))).not.toBe(named.headers.get("x-thread-id"));
+    const batch = await server.send("POST", "/runs/batch", [body], { "idempotency-key": name });
+    const [first] = z.array(z.object({ thread_id: z.string() })).parse(await batch.json());
+    expect(await threadOf(await post(body, "", `${name}#0`))).not.toBe(first?.thread_id);
+  });
+
   it("is refused with another request, which leaves the first run unchanged", async () => {
     const key = crypto.randomUUID();
     const run = await idOf(await post({ assistant_id: "counter", input: { value: 1 } }, "", key));

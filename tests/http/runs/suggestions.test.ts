@@ -61,6 +61,20 @@ test("a choice becomes the user's next message and is marked as chosen; it canno
   });
 });
 
+test("a choice that is repeated with its key is the same run", async () => {
+  const id = await withProposal();
+  fixture.model.push({ text: "very well" });
+  const choice = async (): Promise<string> => {
+    const headers = { "idempotency-key": "once" };
+    const response = await fixture.server.send("POST", `/threads/${id}/suggestions/stop-it`, undefined, headers);
+    return Run.parse(await response.json()).run_id;
+  };
+  const run = await choice();
+  expect(await choice()).toBe(run);
+  await fixture.server.client.runs.join(id, run);
+  expect(await choice()).toBe(run);
+});
+
 test("another message of the user makes a proposal expire, and it stays in the history", async () => {
   const id = await withProposal();
   await fixture.say(id, "something else");

@@ -26,6 +26,7 @@ import {
   setPositionHeader,
 } from "@millrace/engine/http/requests/runs";
 import { sendEvents } from "@millrace/engine/http/answers/sse";
+import type { RunBody } from "@millrace/engine/http/requests/run-request";
 import { Id, jsonBody, path, sessionIdOf, submissionOf } from "@millrace/engine/http/validate";
 
 const ChatAnswer = z
@@ -116,8 +117,8 @@ async function startChat(context: HttpContext, body: ChatBody): Promise<Run> {
   const { storage, owner } = services;
   const submission = submissionOf(context, body);
   const start = async (session: Session): Promise<Run> => {
-    const place = await placeOf(services, session, body);
-    return await admitRun(services, session, toRunBody(body, place), { ...requestOrigin(context), submission });
+    const run = async (): Promise<RunBody> => toRunBody(body, await placeOf(services, session, body));
+    return await admitRun(services, session, run, { ...requestOrigin(context), submission });
   };
   const run = body.thread_id
     ? await start(await requireSession(storage, body.thread_id))

@@ -189,13 +189,24 @@ export function submissionOf(context: HttpContext, body: object): Submission | u
 }
 
 /**
- * The session id of a stateless run under this key: the same key finds the same session and run. Keys belong to their
- * owners, so two owners never share one.
+ * The session id of a stateless run under this key, in a batch with its `place`: the same key finds the same session and
+ * run. Keys belong to their owners, so two owners never share one.
  */
-export function sessionIdOf({ key }: Submission, owner: string): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([owner, key]))
-    .digest();
+export function sessionIdOf({ key }: Submission, owner: string, place?: number): string {
+  // Such a key must not lead to a named thread, or to the run of a batch under a shorter key.
+  const isAmbiguous = /^thread:|#\d+$/u.test(key);
+  if (isAmbiguous) return idFrom(["key", owner, key, place ?? null]);
+  return idFrom([owner, place === undefined ? key : `${key}#${place}`]);
+}
+
+/** The session id of the thread that a client calls by a name. */
+export function sessionIdOfName(name: string, owner: string): string {
+  return idFrom([owner, `thread:${name}`]);
+}
+
+/** A UUID that is always the same for these values. */
+function idFrom(values: readonly unknown[]): string {
+  const digest = createHash("sha256").update(JSON.stringify(values)).digest();
   // A UUID of version 8, whose bits are free for this use (RFC 9562).
   digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x80, 6);
   digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);

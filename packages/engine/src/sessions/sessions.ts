@@ -3,6 +3,7 @@ import { clusterDate } from "../concurrency/cluster-time.ts";
 import { AppError, isAppError } from "../errors/errors.ts";
 import { Refusal } from "../manifest/auth.ts";
 import { readNewest } from "../runs/follow/follow.ts";
+import type { NewTtl } from "../storage/record-stores.ts";
 import type { JsonObject, Run, Session } from "../storage/records.ts";
 import { noSession } from "./scope/guard.ts";
 import type { NewSessions } from "./scope/owner-scope.ts";
@@ -17,6 +18,8 @@ export interface NewSession {
   config?: JsonObject | undefined;
   /** Its open questions, in a copy. Default nothing. */
   rest?: Pick<Session, "status" | "interrupts"> | undefined;
+  /** How long it is kept, `null` for ever; default as the server has it. An existing one keeps its own time. */
+  ttl?: NewTtl | null | undefined;
   /** What to do if the id exists: `raise` (default) throws `conflict`, `do_nothing` returns the existing one. */
   if_exists?: "raise" | "do_nothing" | undefined;
 }
@@ -38,7 +41,7 @@ export async function createSession(storage: Pick<SessionStorage, "sessions">, r
   };
   for (;;) {
     try {
-      return await storage.sessions.create(session);
+      return await storage.sessions.create(session, request.ttl);
     } catch (error) {
       if (!isAppError(error) || error.code !== "conflict") throw error;
       const existing = await storage.sessions.get(session.session_id);
@@ -59,7 +62,7 @@ export async function inSession<Result>(
     storage,
     newSessions,
   }: { storage: Pick<SessionStorage, "sessions">; newSessions: Pick<NewSessions, "has" | "discard"> },
-  wanted: Pick<NewSession, "session_id" | "metadata">,
+  wanted: Pick<NewSession, "session_id" | "metadata" | "ttl">,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
   for (;;) {

@@ -3,7 +3,7 @@ import type { Storage } from "./storage.ts";
 
 /** A storage whose new items and sessions have these times. What is there already keeps what it has. */
 export function withDefaultTimes(storage: Storage, times: DefaultTimes): Storage {
-  const { items, sessions, ttls } = storage;
+  const { items, sessions } = storage;
   const { ttl, refresh } = times.items;
   const ofSessions = times.sessions;
   return {
@@ -24,11 +24,7 @@ export function withDefaultTimes(storage: Storage, times: DefaultTimes): Storage
         ? sessions
         : {
             ...sessions,
-            async create(session) {
-              const created = await sessions.create(session);
-              await ttls.set(created.session_id, ofSessions);
-              return created;
-            },
+            create: (session, ttl = ofSessions) => sessions.create(session, ttl),
           },
   };
 }

@@ -124,10 +124,13 @@ export const SessionTtl = z.object({
 });
 export type SessionTtl = z.infer<typeof SessionTtl>;
 
+/** How long a session is to be kept, from now on. */
+export type NewTtl = Pick<SessionTtl, "minutes" | "strategy">;
+
 /** The times of sessions; they go with their sessions. Touching a session writes nothing here. */
 export interface SessionTtlStore {
   /** The time begins now; `null` for ever. `undefined` for an unknown session. */
-  set(sessionId: string, ttl: Pick<SessionTtl, "minutes" | "strategy"> | null): Promise<SessionTtl | undefined>;
+  set(sessionId: string, ttl: NewTtl | null): Promise<SessionTtl | undefined>;
   /** With the time that counts: that since the session was last touched. */
   get(sessionId: string): Promise<SessionTtl | undefined>;
   /** Idle sessions that were not touched for their time. The due dates of others are moved on. */

@@ -22,6 +22,7 @@ import type {
   ModelRequestStore,
   TaskStore,
   SessionTtlStore,
+  NewTtl,
 } from "./record-stores.ts";
 import type { OverviewStore, SessionFilter } from "./overview.ts";
 import type { ChangeListener } from "./changes.ts";
@@ -41,8 +42,11 @@ export interface SessionQuery extends Page, SessionFilter {
 
 /** Conversations. A missing row is `undefined`; creating an existing id throws `conflict`. */
 export interface SessionStore {
-  /** Its questions wait for their answers from then on. */
-  create(session: Session): Promise<Session>;
+  /**
+   * Its questions wait for their answers from then on. With `ttl`, its time begins in the same write; `null` is for ever, also
+   * where sessions have a time by default.
+   */
+  create(session: Session, ttl?: NewTtl | null): Promise<Session>;
   get(sessionId: string): Promise<Session | undefined>;
   /**
    * Metadata and config are merged shallowly, the rest is replaced. `updated_at` is set, unless the patch `keepsTime`: what is

@@ -5,13 +5,15 @@ import { usualModel } from "../../../sessions/overview/usual-model.ts";
 import { readMessages } from "@millrace/engine/sessions/messages/conversation";
 import { lastRunOf } from "@millrace/engine/sessions/overview/last-run";
 import { readValues, requireSession } from "@millrace/engine/sessions/sessions";
+import type { Session } from "@millrace/engine/storage/records";
 import { ChatSummaries, summariesOf } from "../../../sessions/overview/summaries.ts";
 import { CompressionRequest } from "../../../state.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
-import { productServicesOf } from "../../product-services.ts";
+import { productServicesOf, type ProductServices } from "../../product-services.ts";
 import { respondJson } from "@millrace/engine/http/answers/wire";
-import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
+import type { RunBody } from "@millrace/engine/http/requests/run-request";
+import { startRunFor, toWireRun } from "@millrace/engine/http/requests/runs";
 import { RunShape } from "@millrace/engine/http/answers/shapes";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
@@ -63,6 +65,7 @@ export function compressRoutes(): HttpApp {
       summary: "Put a summary in the place of older messages of the view; answers with the run that does it",
       answer: RunShape,
       setsPositionHeader: true,
+      headers: ["Idempotency-Key"],
       errors: { ...errors, 422: "The thread is busy", 429: "Too many runs wait; Retry-After says when to come back" },
     }),
     path(ThreadPath),
@@ -71,21 +74,32 @@ export function compressRoutes(): HttpApp {
       const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
-      // Reports errors before a run is created.
-      await previewCompression(services, session, request, usualModel(services));
-      const { assistant, run: last } = await lastRunOf(services.runs, session);
-      const { partial: _partial, ...known } = last?.kwargs.context ?? {};
-      const kept = keptIds(await readMessages(services.storage, session.session_id), request.keep_message_ids);
-      const run = await startRun(services, context, session, {
-        assistant_id: assistant,
-        // Without input, the run would resume the last one instead of starting.
-        input: { messages: [] },
-        context: { ...known, compress: { ...request, keep_message_ids: kept } },
-        multitask_strategy: "reject",
+      const run = await startRunFor(services, context, session, {
+        sent: { compress: request },
+        body: () => compressionRun(services, session, request),
       });
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
       return respondJson(context, toWireRun(run));
     },
   );
   return routes;
+}
+
+/** The request of the run that compresses. Throws what keeps it from doing so, before there is a run. */
+async function compressionRun(
+  services: ProductServices,
+  session: Session,
+  request: CompressionRequest,
+): Promise<RunBody> {
+  await previewCompression(services, session, request, usualModel(services));
+  const { assistant, run: last } = await lastRunOf(services.runs, session);
+  const { partial: _partial, ...known } = last?.kwargs.context ?? {};
+  const kept = keptIds(await readMessages(services.storage, session.session_id), request.keep_message_ids);
+  return {
+    assistant_id: assistant,
+    // Without input, the run would resume the last one instead of starting.
+    input: { messages: [] },
+    context: { ...known, compress: { ...request, keep_message_ids: kept } },
+    multitask_strategy: "reject",
+  };
 }

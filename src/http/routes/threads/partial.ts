@@ -12,7 +12,7 @@ import {
 } from "@millrace/engine/http/environment";
 import { respondJson } from "@millrace/engine/http/answers/wire";
 import { RunBody } from "@millrace/engine/http/requests/run-request";
-import { startRun, toWireRun } from "@millrace/engine/http/requests/runs";
+import { startRunFor, toWireRun } from "@millrace/engine/http/requests/runs";
 import { RunShape } from "@millrace/engine/http/answers/shapes";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
@@ -27,10 +27,11 @@ const PartialBody = RunBody.pick({
 });
 
 const tag = "Thread runs";
-/** Sent twice, the second finds no partial reply or a busy thread: no key is needed to be safe. */
+/** Sent twice without a key, the second finds no partial reply or a busy thread. */
 const starting = {
   answer: RunShape,
   setsPositionHeader: true,
+  headers: ["Idempotency-Key"],
   errors: {
     404: "No such thread",
     409: "The thread does not end with what a stop has left",
@@ -77,12 +78,13 @@ async function takeUp(
   request: { sessionId: string; partial: "continue" | "regenerate"; body: z.infer<typeof PartialBody> },
 ): Promise<Response> {
   const session = await requireSession(services.storage, request.sessionId);
-  const { assistant_id, context: known } = await partialRequest(services, session, request.partial);
-  const run = await startRun(services, context, session, {
-    ...request.body,
-    assistant_id,
-    input: { messages: [] },
-    context: { ...known, ...request.body.context, partial: request.partial },
+  const { partial, body } = request;
+  const run = await startRunFor(services, context, session, {
+    sent: { partial, ...body },
+    body: async () => {
+      const { assistant_id, context: known } = await partialRequest(services, session, partial);
+      return { ...body, assistant_id, input: { messages: [] }, context: { ...known, ...body.context, partial } };
+    },
   });
   context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
   return respondJson(context, toWireRun(run));

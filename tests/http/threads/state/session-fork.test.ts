@@ -125,6 +125,22 @@ describe("a fork", () => {
 });
 
 describe("a rerun of a message", () => {
+  it("that is repeated with its key is the same run, also when that is over", async () => {
+    const id = await fixture.talk("hello one", "hello two");
+    const [, , said] = await fixture.messages(id);
+    const again = async (): Promise<string> => {
+      const path = `/threads/${id}/messages/${said?.id}/rerun`;
+      const response = await fixture.server.send("POST", path, { content: "hello 2" }, { "idempotency-key": "once" });
+      return Run.parse(await response.json()).run_id;
+    };
+    fixture.model.push({ text: "changed" });
+    const run = await again();
+    expect(await again()).toBe(run);
+    await fixture.server.client.runs.join(id, run);
+    expect(await again()).toBe(run);
+    expect(await words(id)).toEqual(["hello one", "re: hello one", "hello 2", "changed"]);
+  });
+
   it("replaces it and removes what followed; the history still has it", async () => {
     const id = await fixture.talk("hello one", "hello two", "hello three");
     const before = await fixture.messages(id);

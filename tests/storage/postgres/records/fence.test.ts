@@ -40,7 +40,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     await migrate(database, migrations);
     lease = await ServerLease.join(url);
     peers = new PeerNotifier(noNotifications, lease);
-    await createSessionStore(database, { lease, peers }).create(sessionRecord("s1"));
+    await createSessionStore(database, { lease, peers, ttlListeners: [] }).create(sessionRecord("s1"));
     const parts = { server: () => lease.id, peers, workspaceOf: () => null, onFirst: () => undefined };
     await createRunStore(database, parts).admit(runRecord("r1", "s1"), { hasRoom: true });
   });

@@ -24,7 +24,6 @@ import type { Assistant, Run, Session } from "../../storage/records.ts";
 import type { Submission } from "../../storage/storage.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { languageOf } from "../answers/wire.ts";
-import { repeatedRun } from "../requests/repeated.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { admitRun, requestOrigin } from "../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../validate.ts";
@@ -34,6 +33,7 @@ import {
   readMessage,
   type ClientMessage,
   statusOf,
+  taskIdOf,
   taskOf,
   type TaskOfRuns,
   toInput,
@@ -170,20 +170,18 @@ export class A2aHandler implements A2ARequestHandler {
     submission: Submission | undefined,
   ): Promise<TaskOfRuns> {
     const { services, context, assistant } = this.#request;
-    const known = await repeatedRun(services, session.session_id, submission);
-    const waiting = known === undefined ? await this.#waitingFor(session, content, named) : undefined;
-    const task = known === undefined ? waiting?.task : await taskOf(services, known);
-    const body = RunBody.parse({
-      assistant_id: assistant.assistant_id,
-      ...(waiting === undefined
-        ? { input: known === undefined ? this.#inputOf(content) : {} }
-        : { command: { resume: waiting.resume } }),
-      stream_mode: ["messages-tuple", "values"],
-      // A message sent while a run works is answered after that run.
-      multitask_strategy: "enqueue",
-    });
+    const body = async (): Promise<RunBody> => {
+      const resume = await this.#answerIn(session, content, named);
+      return RunBody.parse({
+        assistant_id: assistant.assistant_id,
+        ...(resume === undefined ? { input: this.#inputOf(content) } : { command: { resume } }),
+        stream_mode: ["messages-tuple", "values"],
+        // A message sent while a run works is answered after that run.
+        multitask_strategy: "enqueue",
+      });
+    };
     const run = await admitRun(services, session, body, { ...requestOrigin(context), submission });
-    return { id: task?.id ?? run.run_id, last: run };
+    return { id: await taskIdOf(services, run), last: run };
   }
 
   /** Works in the session that a message is for: that of its task, that of its context, or a new one. */
@@ -209,12 +207,8 @@ export class A2aHandler implements A2ARequestHandler {
     return await work(await requireSession(services.storage, id));
   }
 
-  /** The answer that a message contains, and its task; `undefined` if it starts a new task. */
-  async #waitingFor(
-    session: Session,
-    message: ClientMessage,
-    named: TaskOfRuns | undefined,
-  ): Promise<{ task: TaskOfRuns; resume: unknown } | undefined> {
+  /** The answer that a message contains; `undefined` if it starts a new task. */
+  async #answerIn(session: Session, message: ClientMessage, named: TaskOfRuns | undefined): Promise<unknown> {
     const { services, assistant } = this.#request;
     const task = named ?? (await this.#waitingIn(session));
     if (task === undefined) return undefined;
@@ -226,7 +220,7 @@ export class A2aHandler implements A2ARequestHandler {
       );
     }
     const understandsWords = services.graphs.hasLoop(services.graphs.get(assistant.graph_id));
-    return { task, resume: toResume(message, questions, understandsWords) };
+    return toResume(message, questions, understandsWords);
   }
 
   async #waitingIn(session: Session): Promise<TaskOfRuns | undefined> {

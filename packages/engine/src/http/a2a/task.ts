@@ -25,6 +25,11 @@ function isAnswer({ kwargs }: Run): boolean {
   return (kwargs.command?.["resume"] ?? undefined) !== undefined;
 }
 
+/** The id of a run's task. */
+export async function taskIdOf(services: Pick<HttpServices, "runs">, run: Run): Promise<string> {
+  return isAnswer(run) ? (await taskOf(services, run)).id : run.run_id;
+}
+
 /** The task of a run. Only runs newer than the task's first one are read. */
 export async function taskOf({ runs }: Pick<HttpServices, "runs">, run: Run): Promise<TaskOfRuns> {
   const newer: Run[] = [];

@@ -5,9 +5,28 @@ import type { Submission } from "../../storage/storage.ts";
 import type { HttpServices } from "../environment.ts";
 
 /**
+ * What `begin` answers, unless the same request has begun a run before: that one's answer then. What a request means depends
+ * on its session, which its own run has changed; so its run is looked for first, and once more after a refusal: the same
+ * request may have been admitted meanwhile.
+ */
+export async function beginOnce<Result>(
+  find: () => Promise<Result | undefined>,
+  begin: () => Promise<Result>,
+): Promise<Result> {
+  const known = await find();
+  if (known !== undefined) return known;
+  try {
+    return await begin();
+  } catch (error) {
+    const begun = await find();
+    if (begun === undefined) throw error;
+    return begun;
+  }
+}
+
+/**
  * The run that the same request has begun in a session; `undefined` also without a key. 422 for a key that came with
- * another request. A route whose requests mean what the session is at the time looks for it first: a repeated request finds
- * the session changed by its own run.
+ * another request.
  */
 export async function repeatedRun(
   { runs }: Pick<HttpServices, "runs">,

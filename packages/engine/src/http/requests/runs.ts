@@ -12,14 +12,12 @@ import type { HttpContext, HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
 import { createFrames, frameLength, gapFrame } from "../answers/frames.ts";
 import { namedLanguage, toWireJson } from "../answers/wire.ts";
-import { refuseConflict } from "./repeated.ts";
+import { checkWebhook } from "./check-webhook.ts";
+import { beginOnce, refuseConflict, repeatedRun } from "./repeated.ts";
 import { type RunBody, toRunRequest } from "./run-request.ts";
 import { withCallsOf } from "./thread.ts";
 import { sendEvents, sendWhenReady } from "../answers/sse.ts";
 import { submissionOf } from "../validate.ts";
-import { isOwnPath } from "../../runs/webhook-sender.ts";
-import type { WebhookSettings } from "../../config/tool-settings.ts";
-import { readWebAddress } from "../../net/checked-agent.ts";
 import { readTraceparent } from "../../telemetry/traceparent.ts";
 import type { RunEnd } from "../../runs/options.ts";
 
@@ -71,6 +69,19 @@ export async function startRun(
   return run;
 }
 
+/** `startRun` for a request that says how the run's `body` is made: by what it `sent`, a repeated one is known. */
+export async function startRunFor(
+  services: HttpServices,
+  context: HttpContext,
+  session: Session,
+  { sent, body }: { sent: object; body: () => Promise<RunBody> },
+): Promise<Run> {
+  const submission = submissionOf(context, sent);
+  const run = await admitRun(services, session, body, { ...requestOrigin(context), submission });
+  await setPositionHeader(services, context, run);
+  return run;
+}
+
 /** The origin of a run request, besides its body. */
 export interface RequestOrigin extends Pick<RunRequest, "submission" | "protocol"> {
   /** The request's headers; some become configuration. */
@@ -85,16 +96,23 @@ export function requestOrigin(context: HttpContext): { headers: Record<string, s
 }
 
 /**
- * Admits a run; a repeated `Idempotency-Key` returns the same run. 422 if the session is busy and the strategy is
- * `reject`, and for a key reused with another request. The run's configuration becomes the session's. For a session that
- * the request creates, call it within `inSession`.
+ * Admits a run; a repeated `Idempotency-Key` returns the same run, and a `wanted` that is a function is not called then. 422 if
+ * the session is busy and the strategy is `reject`, and for a key reused with another request. The run's configuration becomes
+ * the session's. For a session that the request creates, call it within `inSession`. `isNew`: not to be looked for.
  */
 export async function admitRun(
   services: HttpServices,
   session: Session,
-  body: RunBody,
-  { headers, requestId, temporary = false, ...arrival }: RequestOrigin,
+  wanted: RunBody | (() => Promise<RunBody>),
+  origin: RequestOrigin,
+  isNew = origin.submission === undefined,
 ): Promise<Run> {
+  if (!isNew) {
+    const find = (): Promise<Run | undefined> => repeatedRun(services, session.session_id, origin.submission);
+    return await beginOnce(find, () => admitRun(services, session, wanted, origin, true));
+  }
+  const body = typeof wanted === "function" ? await wanted() : wanted;
+  const { headers, requestId, temporary = false, ...rest } = origin;
   const { storage, runs, config } = services;
   if (body.command?.resume !== undefined) {
     // Expire overdue questions first, so that a late answer is refused.
@@ -107,7 +125,7 @@ export async function admitRun(
   const isTraced = traceparent !== undefined && readTraceparent(traceparent) !== undefined;
   // The run's log lines and trace carry the request's id.
   const traced = { ...(requestId !== undefined && { id: requestId }), ...(isTraced && { traceparent }) };
-  const run = await runs.start(session, { ...request, request: traced, ...arrival, found }).catch(refuseConflict);
+  const run = await runs.start(session, { ...request, request: traced, ...rest, found }).catch(refuseConflict);
   if (body.config && !temporary) await keepConfig(services, session, body.config);
   return run;
 }
@@ -259,23 +277,6 @@ export function lastEventId(context: HttpContext): number {
     throw new HTTPException(400, { message: "Last-Event-ID must be the id of an event of this stream, or -1" });
   }
   return Number(text);
-}
-
-/**
- * Refuses a webhook that could not be called: neither a web address nor a path of this server, or a host outside the
- * public internet that the operator has not allowed.
- */
-export function checkWebhook(url: string, { allowed }: WebhookSettings): void {
-  if (isOwnPath(url)) return;
-  try {
-    readWebAddress(url, allowed);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== "blocked") throw error;
-    throw new AppError("blocked", `webhook: ${error.message}`, {
-      suggestion: "Use a public address, or have the operator name the host in MILLRACE_WEBHOOK_ALLOW.",
-      cause: error,
-    });
-  }
 }
 
 /** The webhook's body: the Run, its last values, its error, and when it worked. */

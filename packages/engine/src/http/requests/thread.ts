@@ -7,7 +7,7 @@ import type { Graphs } from "../../graphs/load.ts";
 import type { HttpServices } from "../environment.ts";
 import { z } from "zod";
 import { Minutes } from "../../config/default-times.ts";
-import { SessionTtl, type SessionTtlStore } from "../../storage/record-stores.ts";
+import { type NewTtl, SessionTtl } from "../../storage/record-stores.ts";
 import { errorQuestion } from "../../errors/error-texts.ts";
 import type { Language } from "../../language.ts";
 import { chainQuestion, type Question, questionFor } from "../../sessions/questions/questions.ts";
@@ -161,15 +161,20 @@ export function toWireTtl(ttl: SessionTtl | undefined): { ttl?: z.infer<typeof T
   return { ttl: { strategy: ttl.strategy, ttl_minutes: ttl.minutes, expires_at: ttl.expires_at } };
 }
 
+/** A thread's expiry as a request asks for it. */
+export function readTtl(wanted: z.infer<typeof ThreadTtl>): NewTtl {
+  const { ttl: minutes, strategy = null } = typeof wanted === "number" ? { ttl: wanted } : wanted;
+  return { minutes, strategy: strategy ?? "delete" };
+}
+
 /** Sets a thread's expiry from a request and returns it; without one (`undefined`) nothing changes. */
 export async function setTtl(
-  set: (ttl: Parameters<SessionTtlStore["set"]>[1]) => ReturnType<SessionTtlStore["set"]>,
+  { ttls }: HttpServices["storage"],
+  sessionId: string,
   wanted: z.infer<typeof ThreadTtl> | null | undefined,
 ): Promise<ReturnType<typeof toWireTtl>> {
   if (wanted === undefined) return {};
-  if (wanted === null) return toWireTtl(await set(null));
-  const { ttl: minutes, strategy = null } = typeof wanted === "number" ? { ttl: wanted } : wanted;
-  return toWireTtl(await set({ minutes, strategy: strategy ?? "delete" }));
+  return toWireTtl(await ttls.set(sessionId, wanted === null ? null : readTtl(wanted)));
 }
 
 /**

@@ -52,7 +52,7 @@ export function guardedSessions(storage: Storage, guard: AuthorizationRules): Se
   const { sessions } = storage;
   return {
     get: (id) => guardedSession(storage, guard, id),
-    async create(session) {
+    async create(session, ttl) {
       const { session_id } = session;
       // An existing session is not created, which needs no permission.
       const isSeen =
@@ -61,7 +61,7 @@ export function guardedSessions(storage: Storage, guard: AuthorizationRules): Se
       const value = { thread_id: session_id, metadata: { ...session.metadata } };
       await ask(guard, "threads:create", value);
       // Its visibility follows from the metadata the rules wrote.
-      return await sessions.create({ ...session, metadata: value.metadata, owner: guardedOwner(guard) });
+      return await sessions.create({ ...session, metadata: value.metadata, owner: guardedOwner(guard) }, ttl);
     },
     async update(id, patch) {
       const session = await sessions.get(id);

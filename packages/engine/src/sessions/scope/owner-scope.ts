@@ -1,7 +1,7 @@
 import type { SessionRuns, SessionStorage } from "./session-storage.ts";
 import type { Runs } from "../../runs/runs.ts";
 import { adminName, ownerOfItems } from "../../config/api-keys.ts";
-import type { AssistantStore, SessionTtl, SessionTtlStore } from "../../storage/record-stores.ts";
+import type { AssistantStore, NewTtl } from "../../storage/record-stores.ts";
 import type { Assistant, Namespace, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import {
@@ -82,7 +82,7 @@ export function scopeFor(parts: ScopeParts, owner: string | null, guard?: Author
     guard === undefined
       ? owner === null || isOwnedBy(owner, session)
       : isAllowed(session, await ask(guard, "threads:read", { thread_id: session.session_id }));
-  const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, own.ttls, parts, sees);
+  const { sessions: tracked, newSessions } = trackNewSessions(own.sessions, parts, sees);
   const storage = { ...own, sessions: withDeletionNotice(tracked, locks.changes) };
   const namespaces = ownNamespaces(all, storage.sessions, owner ?? "", locks);
   const access = accessTo(tracked, all, guard);
@@ -125,7 +125,7 @@ function ownStorage(storage: Storage, owner: string): SessionStorage {
     tasks: storage.tasks.ownedBy(owner, orphans),
     sessions: {
       get,
-      create: (session) => storage.sessions.create({ ...session, owner }),
+      create: (session, ttl) => storage.sessions.create({ ...session, owner }, ttl),
       update: async (id, patch) => ((await get(id)) === undefined ? undefined : storage.sessions.update(id, patch)),
       delete: async (id) => (await get(id)) !== undefined && storage.sessions.delete(id),
       search: (query) => storage.sessions.search({ ...query, owner: { name: owner, orphans } }),
@@ -233,8 +233,6 @@ export interface FillParts {
  * returned proves it.
  */
 export interface NewSessions {
-  /** Any other session requires permission to change it. */
-  setTtl(session: Session, ttl: Parameters<SessionTtlStore["set"]>[1]): Promise<SessionTtl | undefined>;
   /** For a new session, parts that can fill it; for any other `own`. Rows that `update` returns count as new, too. */
   partsFor(session: Session, own: FillParts): FillParts;
   /** Whether this request has created it. */
@@ -246,8 +244,7 @@ export interface NewSessions {
 /** A scope's sessions, which remember those they create. `create` throws `not_found` for an id that is not seen and in use. */
 export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"], "create">>(
   sessions: Sessions,
-  ttls: SessionStorage["ttls"],
-  { storage: all, runs }: { storage: Pick<Storage, "sessions" | "ttls">; runs: FillParts["runs"] },
+  { storage: all, runs }: { storage: Pick<Storage, "sessions">; runs: FillParts["runs"] },
   sees: (session: Session) => boolean | Promise<boolean>,
 ): { sessions: Sessions; newSessions: NewSessions } {
   const made = new WeakSet<Session>();
@@ -259,8 +256,8 @@ export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"
   return {
     sessions: {
       ...sessions,
-      async create(session: Session) {
-        const created = await sessions.create(session).catch(async (error: unknown) => {
+      async create(session: Session, ttl?: NewTtl | null) {
+        const created = await sessions.create(session, ttl).catch(async (error: unknown) => {
           const existing =
             isAppError(error) && error.code === "conflict" && (await all.sessions.get(session.session_id));
           // What is there no longer has been taken back by its request, which has failed; it is not hidden.
@@ -272,7 +269,6 @@ export function trackNewSessions<Sessions extends Pick<SessionStorage["sessions"
     },
     newSessions: {
       has: (session) => made.has(session),
-      setTtl: (session, ttl) => (made.has(session) ? all.ttls : ttls).set(session.session_id, ttl),
       partsFor: (session, own) => (made.has(session) ? { storage: { sessions: { update } }, runs } : own),
       async discard(session) {
         if (made.has(session)) await all.sessions.deleteUnused(session.session_id);

@@ -61,10 +61,11 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const notifications = openNotifications(url, { database, lease }, options);
   const peers = new PeerNotifier(notifications, lease);
   const changes = new SharedChanges(notifications, database, lease);
-  const sessions = createSessionStore(database, { lease, peers });
+  const ttlListeners: ((time: string) => void)[] = [];
+  const sessions = createSessionStore(database, { lease, peers, ttlListeners });
   const [crons, ttls, items] = [
     createCronStore(database),
-    createSessionTtlStore(database),
+    createSessionTtlStore(database, ttlListeners),
     createItemStore(createItemRows(database)),
   ];
   const ledger = createLedger(database);

@@ -65,8 +65,9 @@ export function createSqliteStorage(
     const ledger = createLedger(opened, commits);
     const operations = createOperationStore(opened, commits);
     let closing: Promise<void> | undefined;
+    const ttlListeners: ((time: string) => void)[] = [];
     return {
-      sessions: createSessionStore(opened, commits, (threadId) => checkpointer.deleteThreadRows(threadId)),
+      sessions: createSessionStore(opened, commits, ttlListeners, (id) => checkpointer.deleteThreadRows(id)),
       runs: createRunStore(opened, commits),
       events: createEventStore(opened, commits, checkpointer.codec),
       attempt: attemptsOf({ database: opened, commits, saver: checkpointer, requests }),
@@ -84,7 +85,7 @@ export function createSqliteStorage(
       items: createItemStore(createItemRows(opened, commits)),
       textIndex: createTextIndex(opened, commits),
       crons: createCronStore(opened, commits),
-      ttls: createSessionTtlStore(opened, commits),
+      ttls: createSessionTtlStore(opened, commits, ttlListeners),
       checkpointer,
       overview: createOverviewStore(opened),
       usage: createUsageStore(opened),

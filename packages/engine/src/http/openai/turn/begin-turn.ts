@@ -5,12 +5,13 @@ import { readQuestion, resumeValue } from "../../../sessions/questions/questions
 import { readMessages } from "../../../sessions/messages/conversation.ts";
 import { inSession } from "../../../sessions/sessions.ts";
 import type { Approval, Assistant, JsonObject, Run, Session } from "../../../storage/records.ts";
+import type { NewTtl } from "../../../storage/record-stores.ts";
 import type { Submission } from "../../../storage/storage.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { repeatedRun } from "../../requests/repeated.ts";
 import { admitRun, requestOrigin, setPositionHeader } from "../../requests/runs.ts";
-import { Id, sessionIdOf, submissionOf } from "../../validate.ts";
+import { Id, sessionIdOf, sessionIdOfName, submissionOf } from "../../validate.ts";
 import {
   afterAnswer,
   digestOf,
@@ -23,8 +24,8 @@ import {
 import { forbidRetries, OpenAiProblem } from "../problem.ts";
 import { toHistory } from "../chat/chat-completion.ts";
 
-/** Minutes an unnamed thread is kept: questions in it can be answered that long. */
-const unnamedMinutes = 60;
+/** How long an unnamed thread is kept: questions in it can be answered that long. */
+const unnamedTtl: NewTtl = { minutes: 60, strategy: "delete" };
 
 /** A client's request for a turn, from either API. */
 export interface TurnRequest {
@@ -96,36 +97,29 @@ export async function beginTurn(
   const { thread } = request;
   const isNamed = thread !== undefined;
   const start = async (session: Session): Promise<Run> => {
-    if (!isNamed && !request.isKept && services.newSessions.has(session)) {
-      // Before the run: what fails afterwards would hide it from its client.
-      await services.newSessions.setTtl(session, { minutes: unnamedMinutes, strategy: "delete" });
-    }
-    const known = await repeatedRun(services, session.session_id, submission);
-    const runInput =
-      known === undefined ? await runInputOf(services, session, assistant, request) : { input: { messages: [] } };
-    const run = RunBody.parse({
-      assistant_id: assistant.assistant_id,
-      ...runInput,
-      metadata: request.metadata,
-      // Updates contain whole messages and interrupts.
-      stream_mode: ["messages-tuple", "updates", "custom"],
-      multitask_strategy: "enqueue",
-    });
+    const run = async (): Promise<RunBody> =>
+      RunBody.parse({
+        assistant_id: assistant.assistant_id,
+        ...(await runInputOf(services, session, assistant, request)),
+        metadata: request.metadata,
+        // Updates contain whole messages and interrupts.
+        stream_mode: ["messages-tuple", "updates", "custom"],
+        multitask_strategy: "enqueue",
+      });
     return await admitRun(services, session, run, { ...requestOrigin(context), submission, temporary: false });
   };
   const waiting = isNamed ? undefined : await waitingSession(services, request, submission);
   const wanted = isNamed
-    ? { session_id: sessionIdOfName(services, thread) }
-    : { session_id: submission && sessionIdOf(submission, services.owner), metadata: markOf(submission) };
+    ? { session_id: Id.safeParse(thread).data ?? sessionIdOfName(thread, services.owner) }
+    : {
+        session_id: submission && sessionIdOf(submission, services.owner),
+        metadata: markOf(submission),
+        ttl: request.isKept ? undefined : unnamedTtl,
+      };
   const run = waiting === undefined ? await inSession(services, wanted, start) : await start(waiting);
   if (submission === undefined) forbidRetries(context);
   await setPositionHeader(services, context, run);
   return { run, unnamed: !isNamed && request.isWhole ? request.messages : undefined };
-}
-
-/** The id of the thread of a given name; a UUID is its id. */
-function sessionIdOfName({ owner }: HttpServices, name: string): string {
-  return Id.safeParse(name).data ?? sessionIdOf({ key: `thread:${name}`, hash: "" }, owner);
 }
 
 /** An entry in the metadata of a thread by which a repeated request finds it; of two keys neither loses its own. */

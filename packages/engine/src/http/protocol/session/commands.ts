@@ -16,6 +16,7 @@ import {
 import type { HttpServices } from "../../environment.ts";
 import { maxIssues } from "../../errors.ts";
 import type { RunBody } from "../../requests/run-request.ts";
+import { repeatedRun } from "../../requests/repeated.ts";
 import { admitRun } from "../../requests/runs.ts";
 import {
   type CommandOutcome,
@@ -157,8 +158,22 @@ async function startRun(
   return { result: { run_id: run.run_id } };
 }
 
-/** Answers questions by their ids, all in one run. */
+/** Answers questions by their ids, all in one run. The same answer under the same key returns the run of the first one. */
 async function respond(
+  services: HttpServices,
+  source: CommandSource,
+  params: z.output<typeof InputRespond>,
+): Promise<CommandOutcome> {
+  const begun = async (): Promise<CommandOutcome | undefined> => {
+    const run = await repeatedRun(services, source.threadId, source.submission);
+    return run && { result: { run_id: run.run_id } };
+  };
+  const outcome = (await begun()) ?? (await answer(services, source, params));
+  // The same answer may have been admitted meanwhile.
+  return "error" in outcome ? ((await begun()) ?? outcome) : outcome;
+}
+
+async function answer(
   services: HttpServices,
   source: CommandSource,
   { responses, interrupt_id, response, update, goto, ...options }: z.output<typeof InputRespond>,

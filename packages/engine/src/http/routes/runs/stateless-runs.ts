@@ -1,5 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { isAppError } from "../../../errors/errors.ts";
+import type { CancelOptions } from "../../../runs/options.ts";
 import { deleteSession, inSession, isDone, runsToCancel } from "../../../sessions/sessions.ts";
 import type { Run } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
@@ -129,15 +131,24 @@ function manyRoutes(routes: HttpApp): void {
       const { action } = context.req.valid("query");
       const wanted = { session_id: thread_id ?? undefined, run_ids: run_ids ?? undefined, status: status ?? "all" };
       const runs = await runsToCancel(services, wanted);
-      const stop = async (id: string): Promise<boolean> =>
-        (await services.runs.cancel(id, { action, wait: false })) !== undefined;
+      const how: CancelOptions = { action, wait: false, onlyPending: wanted.status === "pending" };
       // A cancel of all runs skips those the caller may not cancel.
-      const stopped = await Promise.all(runs.map(({ run_id }) => isDone(stop(run_id))));
-      const isOfThread = wanted.session_id !== undefined && stopped.length > 0;
-      if (isOfThread && !stopped.includes(true)) throw notFound("Run not found");
+      const found = await Promise.all(runs.map(({ run_id }) => isDone(stopIfMeant(services, run_id, how))));
+      const isOfThread = wanted.session_id !== undefined && found.length > 0;
+      if (isOfThread && !found.includes(true)) throw notFound("Run not found");
       return context.body(null, 204);
     },
   );
+}
+
+/** Stops a run, unless it is to be stopped only while it waits and has begun meanwhile. False for a run that is not found. */
+async function stopIfMeant({ runs }: HttpServices, runId: string, how: CancelOptions): Promise<boolean> {
+  try {
+    return (await runs.cancel(runId, how)) !== undefined;
+  } catch (error) {
+    if (how.onlyPending === true && isAppError(error) && error.code === "conflict") return true;
+    throw error;
+  }
 }
 
 function followingRoute(routes: HttpApp): void {
@@ -169,10 +180,10 @@ function followingRoute(routes: HttpApp): void {
 }
 
 /** Starts a run on its own session; `place` distinguishes those of one batch, which share a key. */
-async function startAlone(services: HttpServices, context: HttpContext, body: RunBody, place = ""): Promise<Run> {
+async function startAlone(services: HttpServices, context: HttpContext, body: RunBody, place?: number): Promise<Run> {
   const stays = body.on_completion === "keep" || body.on_completion === "continue";
   const submission = submissionOf(context, body);
-  const session_id = submission && sessionIdOf({ ...submission, key: `${submission.key}${place}` }, services.owner);
+  const session_id = submission && sessionIdOf(submission, services.owner, place);
   return await inSession(services, { session_id }, (session) => startRun(services, context, session, body, !stays));
 }
 
@@ -181,7 +192,7 @@ async function startAll(services: HttpServices, context: HttpContext, bodies: re
   for (const body of bodies) await checkRun(services, body);
   const started: Run[] = [];
   try {
-    for (const [place, body] of bodies.entries()) started.push(await startAlone(services, context, body, `#${place}`));
+    for (const [place, body] of bodies.entries()) started.push(await startAlone(services, context, body, place));
     return started;
   } catch (error) {
     // With a key, a repeated request finds runs already started, possibly long ago.

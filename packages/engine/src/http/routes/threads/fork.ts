@@ -9,7 +9,7 @@ import { describe } from "../../describe.ts";
 import { type HttpApp, type HttpEnvironment, servicesOf, type SharedServices } from "../../environment.ts";
 import { respondJson } from "../../answers/wire.ts";
 import { RunBody } from "../../requests/run-request.ts";
-import { startRun, toWireRun } from "../../requests/runs.ts";
+import { startRunFor, toWireRun } from "../../requests/runs.ts";
 import { RunShape, ThreadShape } from "../../answers/shapes.ts";
 import { toThread } from "../../requests/thread.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
@@ -64,6 +64,7 @@ export function forkRoutes(): HttpApp {
       summary: "Say a message anew, and what follows with it; answers with the run",
       answer: RunShape,
       setsPositionHeader: true,
+      headers: ["Idempotency-Key"],
       errors: {
         404: "No such thread or message",
         409: "The user said nothing before it, or its state was pruned",
@@ -76,13 +77,15 @@ export function forkRoutes(): HttpApp {
     async (context) => {
       const services = servicesOf(context);
       const { thread_id, message_id } = context.req.valid("param");
-      const { content, ...body } = context.req.valid("json");
+      const sent = context.req.valid("json");
+      const { content, ...body } = sent;
       const session = await requireSession(services.storage, thread_id);
-      const { context: known, ...rerun } = await rerunRequest(services, session, message_id, content ?? undefined);
-      const run = await startRun(services, context, session, {
-        ...body,
-        ...rerun,
-        context: { ...known, ...body.context },
+      const run = await startRunFor(services, context, session, {
+        sent: { rerun: message_id, ...sent },
+        body: async () => {
+          const { context: known, ...rerun } = await rerunRequest(services, session, message_id, content ?? undefined);
+          return { ...body, ...rerun, context: { ...known, ...body.context } };
+        },
       });
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
       return respondJson(context, toWireRun(run));

@@ -6,7 +6,7 @@ import { choiceRequest, readSuggestions, Suggestions } from "../../../sessions/o
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
 import { respondJson } from "../../answers/wire.ts";
-import { startRun, toWireRun } from "../../requests/runs.ts";
+import { startRunFor, toWireRun } from "../../requests/runs.ts";
 import { RunShape } from "../../answers/shapes.ts";
 import { Id, path } from "../../validate.ts";
 
@@ -42,6 +42,7 @@ export function suggestionRoutes(): HttpApp {
       summary: "Choose one: it becomes the user's next message; answers with the run",
       answer: RunShape,
       setsPositionHeader: true,
+      headers: ["Idempotency-Key"],
       errors: {
         404: "No such thread or suggestion",
         409: "It is not open any more",
@@ -54,7 +55,10 @@ export function suggestionRoutes(): HttpApp {
       const services = servicesOf(context);
       const { thread_id, suggestion_id } = context.req.valid("param");
       const session = await requireSession(services.storage, thread_id);
-      const run = await startRun(services, context, session, await choiceRequest(services, session, suggestion_id));
+      const run = await startRunFor(services, context, session, {
+        sent: { suggestion_id },
+        body: () => choiceRequest(services, session, suggestion_id),
+      });
       context.header("Content-Location", `/threads/${run.session_id}/runs/${run.run_id}`);
       return respondJson(context, toWireRun(run));
     },

@@ -7,6 +7,7 @@ import { switchSession } from "../../../sessions/namespaces.ts";
 import { createSession, deleteSession, requireSession } from "../../../sessions/sessions.ts";
 import { applySupersteps, type Superstep } from "../../../sessions/state/state.ts";
 import { JsonObject, type Session } from "../../../storage/records.ts";
+import { afterMinutes } from "../../../storage/rows.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,
@@ -19,7 +20,7 @@ import {
 import { notFound } from "../../errors.ts";
 import { respondJson } from "../../answers/wire.ts";
 import { ThreadShape } from "../../answers/shapes.ts";
-import { setTtl, wireThread, ThreadTtl, toThread, toWireTtl } from "../../requests/thread.ts";
+import { readTtl, setTtl, wireThread, ThreadTtl, toThread, toWireTtl } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
@@ -62,10 +63,23 @@ function collectionRoutes(routes: HttpApp, services: SharedServices): void {
       const session = await newSession(services, body);
       const { defaultNamespace } = config.conversations;
       if (defaultNamespace !== undefined) await switchSession(services, defaultNamespace, session.session_id);
-      const ttl = await setTtl((wanted) => services.newSessions.setTtl(session, wanted), body.ttl);
+      const ttl = await ttlOf(services, session, body.ttl);
       return respondJson(context, { ...(await wireThread(services, session)), ...ttl });
     },
   );
+}
+
+/** The expiry of a thread as its creation asks for it: a new one has begun with it, a known one is given it. */
+async function ttlOf(
+  { storage, newSessions }: HttpServices,
+  session: Session,
+  wanted: z.infer<typeof ThreadCreate>["ttl"],
+): Promise<ReturnType<typeof toWireTtl>> {
+  const { session_id, updated_at } = session;
+  if (!newSessions.has(session)) return await setTtl(storage, session_id, wanted);
+  if (wanted === undefined || wanted === null) return {};
+  const ttl = readTtl(wanted);
+  return toWireTtl({ session_id, ...ttl, expires_at: afterMinutes(Date.parse(updated_at), ttl.minutes) });
 }
 
 /** A new session, with imported history if the request contains one. */
@@ -77,7 +91,12 @@ async function newSession(services: HttpServices, body: z.infer<typeof ThreadCre
     updates: updates.map(({ command, ...update }) => ({ ...update, ...(command && { command }) })),
   }));
   const isThere = supersteps.length > 0 && (await storage.sessions.get(session_id)) !== undefined;
-  const session = await createSession(storage, { session_id, metadata, if_exists: body.if_exists ?? undefined });
+  const session = await createSession(storage, {
+    session_id,
+    metadata,
+    ttl: body.ttl === null || body.ttl === undefined ? body.ttl : readTtl(body.ttl),
+    if_exists: body.if_exists ?? undefined,
+  });
   if (isThere || supersteps.length === 0) return session;
   try {
     // The permission to create a thread includes its history.
@@ -122,7 +141,7 @@ function itemRoutes(routes: HttpApp): void {
       const { metadata, ttl } = context.req.valid("json");
       const session = await services.storage.sessions.update(id, { metadata: metadata ?? {} });
       if (session === undefined) throw notFound(`Thread with ID ${id} not found`);
-      const changed = await setTtl((wanted) => services.storage.ttls.set(id, wanted), ttl);
+      const changed = await setTtl(services.storage, id, ttl);
       if (wantsLittle(context)) return context.body(null, 204, { "Preference-Applied": minimal });
       return respondJson(context, { ...(await wireThread(services, session)), ...changed });
     },

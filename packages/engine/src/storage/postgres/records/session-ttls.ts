@@ -15,9 +15,11 @@ const upsert = `INSERT INTO session_ttls (session, minutes, strategy, expires_at
     expires_at = excluded.expires_at
   RETURNING ${asyncCommit}`;
 
-/** The times of sessions in PostgreSQL. */
-export function createSessionTtlStore(database: PostgresDatabase): SessionTtlStore {
-  const listeners: ((time: string) => void)[] = [];
+/** The times of sessions in PostgreSQL. `listeners` get the due dates that are written here and with new sessions. */
+export function createSessionTtlStore(
+  database: PostgresDatabase,
+  listeners: ((time: string) => void)[],
+): SessionTtlStore {
   return {
     async set(session_id, ttl) {
       if (ttl === null) {

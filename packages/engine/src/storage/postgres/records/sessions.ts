@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { clusterDate } from "../../../concurrency/cluster-time.ts";
+import { clusterDate, clusterTime } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import { changeOfSession } from "../../changes.ts";
 import type { SessionFilter } from "../../overview.ts";
 import type { Session } from "../../records.ts";
-import { CountRow, parseRow, readRow, readRows, SessionRow } from "../../rows.ts";
+import { afterMinutes, CountRow, parseRow, readRow, readRows, SessionRow } from "../../rows.ts";
 import type { SessionQuery, SessionStore } from "../../storage.ts";
 import { asyncCommit, type PostgresDatabase, type Statements, type Values } from "../database/database.ts";
 import { isTaken } from "../database/errors.ts";
@@ -17,17 +17,34 @@ import { keysContaining, shortFilter } from "./containment.ts";
 const columns = "session_id, owner, created_at, updated_at, status, metadata, config, interrupts";
 const ThreadRow = z.object({ thread_id: z.string() });
 
-async function insert(statements: Statements, session: Session): Promise<void> {
-  const sql = `INSERT INTO sessions (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING ${asyncCommit}`;
+const insertSession = `INSERT INTO sessions (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+const insertWithTtl = `WITH made AS (${insertSession} RETURNING id)
+  INSERT INTO session_ttls (session, minutes, strategy, expires_at) SELECT id, $9, $10, $11 FROM made`;
+
+/** `ttl`: its minutes, its strategy and when it is due; empty without one. */
+async function insert(statements: Statements, session: Session, ttl: Values): Promise<void> {
+  const sql = `${ttl.length === 0 ? insertSession : insertWithTtl} RETURNING ${asyncCommit}`;
   const { session_id, owner, created_at, updated_at, status, metadata, config, interrupts } = session;
   const texts = [metadata, config, interrupts].map((value) => JSON.stringify(value));
   try {
-    await statements.rows(sql, [session_id, owner, created_at, updated_at, status, ...texts]);
+    await statements.rows(sql, [session_id, owner, created_at, updated_at, status, ...texts, ...ttl]);
   } catch (error) {
     if (isTaken(error)) throw new AppError("conflict", `A session "${session_id}" already exists.`);
     throw error;
   }
   statements.note(changeOfSession("created", session));
+}
+
+/** `insert`, and the session's questions with it. */
+async function insertWithQuestions(database: PostgresDatabase, session: Session, ttl: Values): Promise<void> {
+  if (Object.keys(session.interrupts).length === 0) {
+    await insert(database, session, ttl);
+    return;
+  }
+  await database.transaction(async (statements) => {
+    await insert(statements, session, ttl);
+    await followSession(statements, session);
+  }, false);
 }
 
 async function change(
@@ -109,13 +126,22 @@ export function sessionClauses(
   return clauses;
 }
 
+/** What the store of sessions needs. */
+interface SessionStoreParts {
+  /** That of this server. */
+  lease: Pick<ServerLease, "id" | "acknowledged">;
+  peers: PeerNotifier;
+  /** They get the due date of a session that begins with a time. */
+  ttlListeners: readonly ((time: string) => void)[];
+}
+
 /**
  * The conversations in PostgreSQL. Neither a new session nor a change of one waits for the disk: the run that comes next
- * takes it along. `lease`: that of this server.
+ * takes it along.
  */
 export function createSessionStore(
   database: PostgresDatabase,
-  { lease, peers }: { lease: Pick<ServerLease, "id" | "acknowledged">; peers: PeerNotifier },
+  { lease, peers, ttlListeners }: SessionStoreParts,
 ): SessionStore {
   const remove = async (condition: string, sessionId: string): Promise<boolean> => {
     const sql = `WITH gone AS (DELETE FROM sessions WHERE session_id = $1 ${condition} RETURNING ${columns}, ${asyncCommit}),
@@ -126,14 +152,10 @@ export function createSessionStore(
     return session !== undefined;
   };
   return {
-    async create(session) {
-      if (Object.keys(session.interrupts).length === 0) await insert(database, session);
-      else {
-        await database.transaction(async (statements) => {
-          await insert(statements, session);
-          await followSession(statements, session);
-        }, false);
-      }
+    async create(session, ttl) {
+      const due = ttl ? { ...ttl, expires_at: afterMinutes(clusterTime(), ttl.minutes) } : undefined;
+      await insertWithQuestions(database, session, due ? [due.minutes, due.strategy, due.expires_at] : []);
+      if (due !== undefined) for (const tell of ttlListeners) tell(due.expires_at);
       return session;
     },
 

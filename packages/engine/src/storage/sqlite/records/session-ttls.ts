@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SessionTtl, SessionTtlStore } from "../../record-stores.ts";
+import type { NewTtl, SessionTtl, SessionTtlStore } from "../../record-stores.ts";
 import type { Database } from "../database/database.ts";
 import { afterMinutes, expiryOf, readRow, readRows, SessionTtlRow, toTtl } from "../../rows.ts";
 import type { GroupCommit } from "../database/durable.ts";
@@ -14,11 +14,24 @@ const upsert = `INSERT INTO session_ttls (session, minutes, strategy, expires_at
   ON CONFLICT (session) DO UPDATE SET minutes = excluded.minutes, strategy = excluded.strategy,
     expires_at = excluded.expires_at`;
 
-/** The times of sessions in SQLite. */
-export function createSessionTtlStore(database: Database, commits: GroupCommit): SessionTtlStore {
+/** Gives a session its time, from now on; `undefined` for an unknown one. The caller opens the transaction. */
+export function writeTtl(
+  database: Database,
+  session_id: string,
+  { minutes, strategy }: NewTtl,
+): SessionTtl | undefined {
+  const row: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(Date.now(), minutes) };
+  return database.prepare(upsert).run(row).changes > 0 ? row : undefined;
+}
+
+/** The times of sessions in SQLite. `listeners` get the due dates that are written here and with new sessions. */
+export function createSessionTtlStore(
+  database: Database,
+  commits: GroupCommit,
+  listeners: ((time: string) => void)[],
+): SessionTtlStore {
   const find = (sessionId: string): z.infer<typeof SessionTtlRow> | undefined =>
     readRow(SessionTtlRow, "session_ttls", database.prepare(`${select} WHERE sessions.session_id = ?`).get(sessionId));
-  const listeners: ((time: string) => void)[] = [];
   return {
     async set(session_id, ttl) {
       const set = await commits.transaction(() => {
@@ -26,9 +39,7 @@ export function createSessionTtlStore(database: Database, commits: GroupCommit):
           database.prepare(`DELETE FROM session_ttls WHERE ${ofSession}`).run({ session_id });
           return undefined;
         }
-        const { minutes, strategy } = ttl;
-        const row: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(Date.now(), minutes) };
-        return database.prepare(upsert).run(row).changes > 0 ? row : undefined;
+        return writeTtl(database, session_id, ttl);
       });
       if (set !== undefined) for (const listener of listeners) listener(set.expires_at);
       return set;

@@ -8,6 +8,7 @@ import { readRow, CountRow, parseRow, readRows, SessionRow } from "../../rows.ts
 import { followSession } from "./approvals.ts";
 import type { GroupCommit } from "../database/durable.ts";
 import { hasUnfinished } from "./run-statements.ts";
+import { writeTtl } from "./session-ttls.ts";
 import { contains } from "../../items/contains.ts";
 
 const ThreadRow = z.object({ thread_id: z.string() });
@@ -77,11 +78,13 @@ function search(database: Database, query: SessionQuery): { sessions: Session[];
 
 /**
  * The conversations in SQLite. `deleteCheckpoints` removes what the checkpointer keeps of a thread, synchronously and
- * inside the transaction that is open.
+ * inside the transaction that is open. `ttlListeners` get the due date of a session that
+ * begins with a time.
  */
 export function createSessionStore(
   database: Database,
   commits: GroupCommit,
+  ttlListeners: readonly ((time: string) => void)[],
   deleteCheckpoints: (threadId: string) => void,
 ): SessionStore {
   defineContains(database);
@@ -94,12 +97,15 @@ export function createSessionStore(
       return changes > 0;
     });
   return {
-    create: (session) =>
-      commits.transaction(() => {
+    async create(session, ttl) {
+      const written = await commits.transaction(() => {
         insert(database, session);
         followSession(database, session);
-        return session;
-      }),
+        return ttl ? writeTtl(database, session.session_id, ttl) : undefined;
+      });
+      if (written !== undefined) for (const tell of ttlListeners) tell(written.expires_at);
+      return session;
+    },
 
     get: async (sessionId) => database.read(() => find(database, sessionId)),
 
