@@ -43,8 +43,8 @@ export interface SessionQuery extends Page, SessionFilter {
 /** Conversations. A missing row is `undefined`; creating an existing id throws `conflict`. */
 export interface SessionStore {
   /**
-   * Its questions wait for their answers from then on. With `ttl`, its time begins in the same write; `null` is for ever, also
-   * where sessions have a time by default.
+   * Its questions wait for their answers from then on. With `ttl`, its time begins at its `updated_at`, in the same write; `null` is for ever,
+   * also where sessions have a time by default.
    */
   create(session: Session, ttl?: NewTtl | null): Promise<Session>;
   get(sessionId: string): Promise<Session | undefined>;

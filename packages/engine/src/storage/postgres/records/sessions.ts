@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { clusterDate, clusterTime } from "../../../concurrency/cluster-time.ts";
+import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
 import { changeOfSession } from "../../changes.ts";
 import type { SessionFilter } from "../../overview.ts";
@@ -153,7 +153,7 @@ export function createSessionStore(
   };
   return {
     async create(session, ttl) {
-      const due = ttl ? { ...ttl, expires_at: afterMinutes(clusterTime(), ttl.minutes) } : undefined;
+      const due = ttl ? { ...ttl, expires_at: afterMinutes(Date.parse(session.updated_at), ttl.minutes) } : undefined;
       await insertWithQuestions(database, session, due ? [due.minutes, due.strategy, due.expires_at] : []);
       if (due !== undefined) for (const tell of ttlListeners) tell(due.expires_at);
       return session;

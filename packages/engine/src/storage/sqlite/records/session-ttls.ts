@@ -14,13 +14,14 @@ const upsert = `INSERT INTO session_ttls (session, minutes, strategy, expires_at
   ON CONFLICT (session) DO UPDATE SET minutes = excluded.minutes, strategy = excluded.strategy,
     expires_at = excluded.expires_at`;
 
-/** Gives a session its time, from now on; `undefined` for an unknown one. The caller opens the transaction. */
+/** Gives a session its time, from `begun` (milliseconds) on; `undefined` for an unknown one. The caller opens the transaction. */
 export function writeTtl(
   database: Database,
   session_id: string,
   { minutes, strategy }: NewTtl,
+  begun: number,
 ): SessionTtl | undefined {
-  const row: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(Date.now(), minutes) };
+  const row: SessionTtl = { session_id, minutes, strategy, expires_at: afterMinutes(begun, minutes) };
   return database.prepare(upsert).run(row).changes > 0 ? row : undefined;
 }
 
@@ -39,7 +40,7 @@ export function createSessionTtlStore(
           database.prepare(`DELETE FROM session_ttls WHERE ${ofSession}`).run({ session_id });
           return undefined;
         }
-        return writeTtl(database, session_id, ttl);
+        return writeTtl(database, session_id, ttl, Date.now());
       });
       if (set !== undefined) for (const listener of listeners) listener(set.expires_at);
       return set;

@@ -101,7 +101,7 @@ export function createSessionStore(
       const written = await commits.transaction(() => {
         insert(database, session);
         followSession(database, session);
-        return ttl ? writeTtl(database, session.session_id, ttl) : undefined;
+        return ttl ? writeTtl(database, session.session_id, ttl, Date.parse(session.updated_at)) : undefined;
       });
       if (written !== undefined) for (const tell of ttlListeners) tell(written.expires_at);
       return session;
