@@ -52,7 +52,7 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
   it("create one thread for a namespace that has none", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const open = async (server: TestServer): Promise<unknown> =>
-      await (await server.send("POST", "/namespaces/work/current", {})).json();
+      await (await server.send("POST", "/namespaces/team/current", {})).json();
     const opened = await servers.meetAt("namespaces", 2, () => Promise.all([open(one), open(other)]));
     expect(opened[0]).toEqual(opened[1]);
     expect(await servers.query("SELECT session_id AS thread_id FROM sessions")).toMatchObject([
