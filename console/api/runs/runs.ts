@@ -76,10 +76,10 @@ export function takeUp(threadId: string, how: "continue" | "regenerate"): Promis
   return perform(`/threads/${threadId}/partial/${how}`, { method: "POST", body: {} });
 }
 
-/** Says a message of the user anew, with other words where they are given; what followed is a version of its own. */
-export function rerun(threadId: string, messageId: string, content?: string): Promise<void> {
-  const body = content === undefined ? {} : { content };
-  return perform(`/threads/${threadId}/messages/${encodeURIComponent(messageId)}/rerun`, { method: "POST", body });
+/** Says a message of the user anew, with other words where they are given; under the same key it is the same run. */
+export function rerun(threadId: string, messageId: string, key: string, content?: string): Promise<void> {
+  const path = `/threads/${threadId}/messages/${encodeURIComponent(messageId)}/rerun`;
+  return perform(path, { method: "POST", body: { content }, headers: { "Idempotency-Key": key } });
 }
 
 /** What stays of a conversation: so many of its last messages, and some by their ids. */

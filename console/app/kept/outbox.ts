@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ApiError } from "../../api/client.ts";
-import { startRun, takeOut } from "../../api/runs/runs.ts";
+import { rerun, startRun, takeOut } from "../../api/runs/runs.ts";
 import { giveBack, takeDraftAlong } from "./drafts.ts";
 import { keepText, readText, valueOf } from "./texts.ts";
 
@@ -14,14 +14,19 @@ const Unsent = z.object({
   /** It is not sent then, but put into the field. */
   isEdited: z.optional(z.boolean()),
 });
+const Anew = z.object({ text: z.optional(z.string()), key: z.string() });
 /** A message that the server is not known to have, and how it is to be answered. */
 export type Unsent = z.infer<typeof Unsent>;
 
 const prefix = "unsent.";
 /** Milliseconds after which what has got no answer is tried again. */
 const pause = 3_000;
-const underWay = new Set<string>();
+/** What is being sent, by the message's id. */
+const underWay = new Map<string, Promise<Outcome>>();
 const listeners = new Set<() => void>();
+
+/** What came of sending a message; "other": somebody else has sent it, or has given it back. */
+type Outcome = "sent" | "unanswered" | "other";
 
 /** Calls back when it is time to try again; the result ends it. */
 export function onUnanswered(listener: () => void): () => void {
@@ -62,16 +67,20 @@ export function forgetUnsent(threadId: string, id: string): boolean {
  * Sends a message; it is kept until there is an answer. Without one it may be sent again (`again`), as long as it is kept: under
  * the same id it is the same message. One that is refused is given back; throws what it was refused with.
  */
-export async function sendMessage(
-  threadId: string,
-  unsent: Unsent,
-  again = false,
-): Promise<"sent" | "unanswered" | "under way"> {
-  const { said, assistant, context } = unsent;
-  const isKept = unsentOf(threadId).some((one) => one.said.id === said.id && one.queued === undefined);
-  if (underWay.has(said.id) || (again && !isKept)) return "under way";
-  underWay.add(said.id);
+export function sendMessage(threadId: string, unsent: Unsent, again = false): Promise<Outcome> {
+  const { id } = unsent.said;
+  const sending = underWay.get(id);
+  // Who has sent it first says what it was refused with.
+  if (sending !== undefined) return sending.catch(() => "other" as const);
+  const isKept = unsentOf(threadId).some(({ said, queued }) => said.id === id && queued === undefined);
+  if (again && !isKept) return Promise.resolve("other");
   keepUnsent(threadId, [unsent]);
+  const asks = send(threadId, unsent).finally(() => underWay.delete(id));
+  underWay.set(id, asks);
+  return asks;
+}
+
+async function send(threadId: string, { said, assistant, context }: Unsent): Promise<Outcome> {
   try {
     await startRun(threadId, assistant, said, context);
   } catch (error) {
@@ -79,11 +88,28 @@ export async function sendMessage(
     // Another tab may have given it back already.
     if (forgetUnsent(threadId, said.id)) giveBack(threadId, said.text, said.attachments);
     throw error;
-  } finally {
-    underWay.delete(said.id);
   }
   forgetUnsent(threadId, said.id);
   return "sent";
+}
+
+/**
+ * Says a message of the user anew, with other words where they are given. Where there is no answer, the next try with the same
+ * words leads to the same run.
+ */
+export async function sayAnew(threadId: string, messageId: string, content?: string): Promise<void> {
+  const place = `rerun.${threadId}.${messageId}`;
+  const { text, key } = valueOf(readText(place), Anew) ?? {};
+  const same = text === content ? key : undefined;
+  const anew = { text: content, key: same ?? crypto.randomUUID() };
+  keepText(place, JSON.stringify(anew));
+  try {
+    await rerun(threadId, messageId, anew.key, content);
+  } catch (error) {
+    if (!isUnanswered(error)) keepText(place, "");
+    throw error;
+  }
+  keepText(place, "");
 }
 
 /**

@@ -7,7 +7,8 @@ import { memo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { runAddress, threadAddress } from "../../app/addresses.ts";
-import { choose, rerun, takeUp } from "../../api/runs/runs.ts";
+import { choose, takeUp } from "../../api/runs/runs.ts";
+import { sayAnew } from "../../app/kept/outbox.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
 import { targetOf, visible } from "../../markdown/links.ts";
@@ -166,7 +167,7 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
     try {
       // All of the answer is given anew, from what was asked on.
       if (!(await files.decide(questionBefore(thread, item.id)))) return;
-      await thread.expectRun(rerun(thread.id, item.id));
+      await thread.expectRun(sayAnew(thread.id, item.id));
     } catch (error) {
       notifyError(error);
     }

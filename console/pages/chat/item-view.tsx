@@ -2,7 +2,7 @@ import CircleAlert from "icon:circle-alert";
 import { memo } from "react";
 import { useTranslation } from "react-i18next";
 import { visible } from "../../markdown/links.ts";
-import { rerun } from "../../api/runs/runs.ts";
+import { sayAnew } from "../../app/kept/outbox.ts";
 import { Button } from "../../parts/button.tsx";
 import { Words } from "../../parts/words.tsx";
 import { notifyError } from "../../parts/toast.tsx";
@@ -46,7 +46,7 @@ function ErrorBar({ id, text }: { id: string; text: string }) {
   const again = async (message: string) => {
     try {
       if (!(await files.decide(message))) return;
-      await thread.expectRun(rerun(thread.id, message));
+      await thread.expectRun(sayAnew(thread.id, message));
     } catch (error) {
       notifyError(error);
     }

@@ -7,7 +7,7 @@ import { useLocation } from "wouter";
 import { threadAddress } from "../../app/addresses.ts";
 import { keepDraft, readDraft } from "../../app/kept/drafts.ts";
 import { isComposing } from "../../app/keys.ts";
-import { rerun } from "../../api/runs/runs.ts";
+import { sayAnew } from "../../app/kept/outbox.ts";
 import { forkThread } from "../../api/threads.ts";
 import { CopyButton } from "../../markdown/code.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
@@ -115,7 +115,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
         setSending(false);
         return;
       }
-      await thread.expectRun(rerun(thread.id, item.id, text));
+      await thread.expectRun(sayAnew(thread.id, item.id, text));
       leave();
     } catch (error) {
       setSending(false);

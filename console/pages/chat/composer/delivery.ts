@@ -1,6 +1,7 @@
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import {
   forgetUnsent,
+  keepUnsent,
   onUnanswered,
   sendMessage,
   takeOutMarked,
@@ -27,19 +28,23 @@ export function useDelivery(threadId: string): Delivery {
   const isThere = useSnapshot(({ connection, isLoading }) => connection === "open" && !isLoading);
   const [tries, setTries] = useState(0);
   useEffect(() => onUnanswered(() => setTries((count) => count + 1)), []);
-  const deliver = async (unsent: Unsent, sent: ReturnType<typeof sendMessage>) => {
+  /** False: there was no answer. */
+  const deliver = async (unsent: Unsent, sent: ReturnType<typeof sendMessage>): Promise<boolean> => {
     try {
       const outcome = await sent;
       if (outcome === "sent") await thread.sync();
       if (outcome === "unanswered") show(thread, unsent, "failed");
+      return outcome !== "unanswered";
     } catch (error) {
       thread.forget(unsent.said.id);
       notifyError(error);
       await thread.sync();
+      return true;
     }
   };
   const sendAll = async (): Promise<void> => {
-    const areOut = await takeOutMarked(threadId, notifyError);
+    // What has no answer keeps its place before what was said after it.
+    let goesOn = await takeOutMarked(threadId, notifyError);
     // Another tab has sent it, or given it back.
     for (const item of thread.snapshot().thread.items.values()) {
       const isKept = unsentOf(threadId).some(({ said }) => said.id === item.id);
@@ -49,7 +54,7 @@ export function useDelivery(threadId: string): Delivery {
       const { id } = unsent.said;
       const known = thread.snapshot().thread.items.get(id);
       if (known?.kind === "user" && known.state === "sent") forgetUnsent(threadId, id);
-      else if (areOut) await deliver(unsent, sendMessage(threadId, unsent, true));
+      else if (goesOn) goesOn = await deliver(unsent, sendMessage(threadId, unsent, true));
       else if (unsent.queued === undefined) show(thread, unsent, "failed");
     }
   };
@@ -62,7 +67,13 @@ export function useDelivery(threadId: string): Delivery {
   useEffect(() => {
     if (isThere) void sendAgain();
   }, [isThere, threadId, tries]);
-  return { send: (unsent) => deliver(unsent, thread.expectRun(sendMessage(threadId, unsent))), sendKept };
+  const send = async (unsent: Unsent): Promise<void> => {
+    const isFirst = unsentOf(threadId).length === 0;
+    keepUnsent(threadId, [unsent]);
+    if (!isFirst) show(thread, unsent, "sending");
+    await (isFirst ? deliver(unsent, thread.expectRun(sendMessage(threadId, unsent))) : sendKept());
+  };
+  return { send, sendKept };
 }
 
 /** Shows a message that the server may not have. */
