@@ -84,7 +84,7 @@ export default defineConfig({
             { name: "parts", test: /console\/(?:parts\/(?:disclosure|confirm|diff)|text\/json-text)\.tsx?$/u },
             {
               name: "words",
-              test: /console\/(?:text\/manage\/words|pages\/(?:facts|read-only|forms\/(?:delete-button|draft-buttons)))\.tsx?$/u,
+              test: /console\/(?:text\/manage\/words|pages\/(?:facts|read-only|list-and-one|changed-elsewhere|draft-editor|thread-choice|forms\/(?:delete-button|draft-buttons|create-dialog)))\.tsx?$/u,
             },
           ],
         },
