@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Change, ChangeListener } from "@millrace/engine/storage/changes";
 import {
   quietMilliseconds,
   ringSize,
@@ -9,17 +10,37 @@ import {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const nothing = { watch: () => Promise.resolve(), sessions: createSessions(), cluster: { id: 1 } };
+/** A storage that reports what a test says, as tasks of one owner. */
+function reporting(id = 1) {
+  let listener: ChangeListener | undefined;
+  const watch = vi.fn<Watch>(async (onChanges) => void (listener = onChanges));
+  const feed = new ServerFeed({ watch, sessions: createSessions(), cluster: { id } });
+  /** Reports a change; the feed has it when this resolves. */
+  const report = async (task: string, value: number, what: Change["what"] = "changed"): Promise<void> => {
+    const session = { ...ownerRow, session_id: "" };
+    listener?.([{ type: "task", what, id: task, session_id: "", patch: { value }, session }]);
+    await vi.advanceTimersByTimeAsync(0);
+  };
+  return { feed, report, watch };
+}
+
+type Watch = ConstructorParameters<typeof ServerFeed>[0]["watch"];
+
+const ownerRow = {
+  owner: "ann",
+  metadata: {},
+  config: {},
+  status: "idle" as const,
+  interrupts: {},
+  created_at: "2026-01-01T00:00:00.000Z",
+  updated_at: "2026-01-01T00:00:00.000Z",
+};
 
 /** The feed reads sessions only of what belongs to one. */
 function createSessions(): ConstructorParameters<typeof ServerFeed>[0]["sessions"] {
   return new Proxy({} as ReturnType<typeof createSessions>, {
     get: () => () => Promise.reject(new Error("not asked")),
   });
-}
-
-function settings(id: string, value: number, what: "created" | "changed" | "deleted" = "changed") {
-  return { type: "settings" as const, id, what, patch: { value } };
 }
 
 /** What a reader gets from a place on, without waiting. */
@@ -36,13 +57,13 @@ async function read(feed: ServerFeed, from: number): Promise<FeedEvent[]> {
   return came;
 }
 
-test("a thing is told at once, then once in a while with all that has come of it", async () => {
-  const feed = new ServerFeed(nothing);
+test("a change is sent at once, and those that follow at most once per interval, merged", async () => {
+  const { feed, report } = reporting();
   const { from } = await feed.resume(undefined);
-  feed.publish(settings("a", 1, "created"));
-  feed.publish(settings("a", 2));
-  feed.publish(settings("b", 1));
-  feed.publish(settings("a", 3));
+  await report("a", 1, "created");
+  await report("a", 2);
+  await report("b", 1);
+  await report("a", 3);
   expect(await read(feed, from)).toMatchObject([
     { id: "a", what: "created", patch: { value: 1 } },
     { id: "b", patch: { value: 1 } },
@@ -54,7 +75,7 @@ test("a thing is told at once, then once in a while with all that has come of it
     { id: "a", what: "changed", patch: { value: 3 } },
   ]);
   for (let value = 0; value < 100; value += 1) {
-    feed.publish(settings("a", value));
+    await report("a", value);
     await vi.advanceTimersByTimeAsync(10);
   }
   await vi.advanceTimersByTimeAsync(quietMilliseconds);
@@ -63,15 +84,15 @@ test("a thing is told at once, then once in a while with all that has come of it
   expect(ofA.at(-1)).toMatchObject({ patch: { value: 99 } });
 });
 
-test("what was made and is gone in a moment is told as gone; what is gone and made again as made", async () => {
-  const feed = new ServerFeed(nothing);
+test("what is created and deleted within an interval is sent as deleted; what is deleted and created again as created", async () => {
+  const { feed, report } = reporting();
   const { from } = await feed.resume(undefined);
-  feed.publish(settings("a", 1));
-  feed.publish(settings("a", 2, "created"));
-  feed.publish(settings("a", 2, "deleted"));
-  feed.publish(settings("b", 1));
-  feed.publish(settings("b", 1, "deleted"));
-  feed.publish(settings("b", 2, "created"));
+  await report("a", 1);
+  await report("a", 2, "created");
+  await report("a", 2, "deleted");
+  await report("b", 1);
+  await report("b", 1, "deleted");
+  await report("b", 2, "created");
   await vi.advanceTimersByTimeAsync(quietMilliseconds);
   expect((await read(feed, from)).slice(2)).toMatchObject([
     { id: "a", what: "deleted" },
@@ -80,12 +101,12 @@ test("what was made and is gone in a moment is told as gone; what is gone and ma
 });
 
 test("the newest changes are kept for readers that come back; one that is further behind reads anew", async () => {
-  const feed = new ServerFeed(nothing);
+  const { feed, report } = reporting();
   const { from } = await feed.resume(undefined);
-  for (let index = 0; index < ringSize; index += 1) feed.publish(settings(`s${index}`, index));
+  for (let index = 0; index < ringSize; index += 1) await report(`s${index}`, index);
   expect(await feed.resume(from)).toEqual({ from, isResumed: true });
   expect(await read(feed, from)).toHaveLength(ringSize);
-  feed.publish(settings("one more", 1));
+  await report("one more", 1);
   expect(await feed.resume(from)).toEqual({ from: feed.head, isResumed: false });
   expect((await feed.resume(feed.head + 100)).isResumed).toBe(false);
   // A reader that is slow meets the same.
@@ -93,9 +114,8 @@ test("the newest changes are kept for readers that come back; one that is furthe
 });
 
 test("nobody listens to the storage before there is a reader, and nothing is kept", async () => {
-  const watch = vi.fn<() => Promise<void>>(() => Promise.resolve());
-  const feed = new ServerFeed({ ...nothing, watch });
-  feed.publish(settings("a", 1));
+  const { feed, report, watch } = reporting();
+  await report("a", 1);
   expect(watch).not.toHaveBeenCalled();
   const { head } = feed;
   expect(await feed.resume(undefined)).toEqual({ from: head, isResumed: false });
@@ -104,10 +124,9 @@ test("nobody listens to the storage before there is a reader, and nothing is kep
 });
 
 test("a number of another server that started at the same time is unknown, though both count the same changes", async () => {
-  const [one, other] = [1, 2].map((id) => new ServerFeed({ ...nothing, cluster: { id } }));
-  if (one === undefined || other === undefined) throw new Error("There are two.");
-  await Promise.all([one.resume(undefined), other.resume(undefined)]);
-  for (const feed of [one, other, other]) feed.publish(settings(crypto.randomUUID(), 1));
-  expect(await other.resume(one.head)).toEqual({ from: other.head, isResumed: false });
-  expect(await one.resume(one.head)).toEqual({ from: one.head, isResumed: true });
+  const [one, other] = [reporting(1), reporting(2)];
+  await Promise.all([one.feed.resume(undefined), other.feed.resume(undefined)]);
+  for (const { report } of [one, other, other]) await report(crypto.randomUUID(), 1);
+  expect(await other.feed.resume(one.feed.head)).toEqual({ from: other.feed.head, isResumed: false });
+  expect(await one.feed.resume(one.feed.head)).toEqual({ from: one.feed.head, isResumed: true });
 });

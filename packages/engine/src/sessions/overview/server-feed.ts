@@ -4,10 +4,10 @@ import type { Change } from "../../storage/changes.ts";
 import type { JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 
-/** A change on the server. */
-export interface FeedChange {
+/** A change of a thread, a run or something else that a storage reports. */
+interface FeedChange {
   seq: number;
-  type: Change["type"] | "agent" | "file" | "settings" | "models" | "mcp" | "server";
+  type: Change["type"] | "agent";
   id: string;
   /** Its thread; for a background agent, the thread that started it. */
   thread_id: string | null;
@@ -69,11 +69,6 @@ export class ServerFeed {
   /** The `seq` of the newest change. */
   get head(): number {
     return this.#seqOf(this.#next - 1);
-  }
-
-  /** Publishes a change outside any thread. */
-  publish(change: Omit<Unpublished, "thread_id">): void {
-    if (this.#ready !== undefined) this.#take({ ...change, thread_id: null }, null);
   }
 
   /** Disconnects readers when the server stops; they reconnect. */
