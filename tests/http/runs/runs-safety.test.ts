@@ -3,6 +3,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { eventsOf, readEvents, readText, type ReadEvent } from "@millrace/testing/read-events";
+import { Runs } from "@millrace/engine/runs/runs";
 import { showLater } from "@millrace/testing/clock";
 import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer, type TestServer } from "../../support/test-server.ts";
@@ -121,6 +122,15 @@ describe("an Idempotency-Key of a run without a thread", () => {
     expect((await post(unknown, "", crypto.randomUUID())).status).toBe(404);
     expect(await server.client.threads.count()).toBe(before);
   });
+});
+
+it("an admitted run is returned even if its queue position cannot be read", async () => {
+  const threadId = await newThread();
+  vi.spyOn(Runs.prototype, "placeOf").mockRejectedValue(new Error("The database is away."));
+  const response = await server.send("POST", `/threads/${threadId}/runs`, { assistant_id: "counter", input: {} });
+  expect([response.status, response.headers.get("x-queue-position")]).toEqual([200, null]);
+  const runs = await server.client.runs.list(threadId);
+  expect(runs.map(({ run_id }) => run_id)).toEqual([await idOf(response)]);
 });
 
 describe("a full queue", () => {

@@ -47,9 +47,15 @@ export function toWireRun(run: Run): object {
   };
 }
 
-/** Reports how many runs of the session precede a queued run. */
-export async function setPositionHeader({ runs }: HttpServices, context: HttpContext, run: Run): Promise<void> {
-  const position = await runs.placeOf(run);
+/**
+ * Reports how many runs of the session precede a queued run. A failure is logged: the run is admitted by then, and a client
+ * that got an error would start it again.
+ */
+export async function setPositionHeader({ runs, logger }: HttpServices, context: HttpContext, run: Run): Promise<void> {
+  const position = await runs.placeOf(run).catch((error: unknown) => {
+    logger.warn({ err: error, run_id: run.run_id }, "queue_position_not_read");
+    return undefined;
+  });
   if (position === undefined) return;
   context.header("X-Queue-Position", String(position));
   if (position > 0) context.set("waits", true);
