@@ -1,7 +1,17 @@
+import { randomBytes } from "node:crypto";
 import { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { ItemStore } from "@millrace/engine/storage/items/store-items";
-import { isSame, limits, noMemory, toMemory, type Memory, type MemoryChange, type MemoryInput } from "./memory.ts";
+import {
+  isSame,
+  limits,
+  memoryId,
+  noMemory,
+  toMemory,
+  type Memory,
+  type MemoryChange,
+  type MemoryInput,
+} from "./memory.ts";
 import { holdsSecret, secretRefused } from "./secret-words.ts";
 
 /** The namespace of memories in their owner's store. */
@@ -24,7 +34,7 @@ export interface MemoryStore {
    * Saves a memory, or replaces one with equal content or the same slot. Throws `too_large` beyond the limits, and
    * `permission` for a secret.
    */
-  save(id: string, input: MemoryInput): Promise<SavedMemory>;
+  save(input: MemoryInput): Promise<SavedMemory>;
   /** Throws `not_found`, and as `save` does. */
   update(id: string, change: MemoryChange): Promise<Memory>;
   delete(id: string): Promise<boolean>;
@@ -49,13 +59,13 @@ function memoriesOf(
     list: () => read(),
     search: (query, limit) => read({ query, limit }),
     get,
-    async save(id, input) {
+    async save(input) {
       refuseSecrets(input, secrets);
       const saved = await between(async () => {
         const all = await read();
         const same = all.find((one) => isSame(one, withSlot(input)));
         checkRoom(without(all, same === undefined ? [] : [same]), input);
-        return { memory: await write(same?.id ?? id, input), isMerged: same !== undefined };
+        return { memory: await write(same?.id ?? freeId(all, input), input), isMerged: same !== undefined };
       });
       await embed(saved.memory.id);
       return saved;
@@ -121,6 +131,12 @@ function itemsOf(items: ItemStore, owner: string) {
     },
     embed: (key: string): Promise<void> => items.embed(owner, [{ namespace, key }]),
   };
+}
+
+/** The id of a new memory: its own one, unless a memory that was changed since has it. */
+function freeId(all: readonly Memory[], input: MemoryInput): string {
+  const id = memoryId(input);
+  return all.some((one) => one.id === id) ? randomBytes(4).toString("hex") : id;
 }
 
 function without(all: readonly Memory[], some: readonly Memory[]): Memory[] {

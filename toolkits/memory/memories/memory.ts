@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { StoreItem } from "@millrace/engine/storage/items/store-items";
@@ -67,6 +68,12 @@ export function isSame(one: Pick<Memory, "slot" | "content">, other: Pick<Memory
     return one.slot !== null && other.slot !== null && plain(one.slot) === plain(other.slot);
   }
   return plain(one.content) === plain(other.content);
+}
+
+/** The id of a new memory: equal memories get the same one, also at two servers at the same moment. */
+export function memoryId({ slot, content }: Pick<MemoryInput, "slot" | "content">): string {
+  const text = typeof slot === "string" ? `slot ${plain(slot)}` : plain(content);
+  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
 /** A text without case, width and punctuation. */

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
@@ -94,7 +93,7 @@ function changingRoutes(routes: HttpApp): void {
     jsonBody(MemoryInput),
     async (context) => {
       const { store } = memoriesFor(context, true);
-      const { memory } = await store.save(randomBytes(4).toString("hex"), context.req.valid("json"));
+      const { memory } = await store.save(context.req.valid("json"));
       return context.json({ data: memory });
     },
   );

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { failure, success, type ToolResult } from "../../../src/tools/runtime/result.ts";
-import { defineTool, type ToolContext } from "../../../src/tools/runtime/tool.ts";
+import { defineTool } from "../../../src/tools/runtime/tool.ts";
 import { Content, MemoryChange, memoryLine, MemoryInput, noMemory, Slot } from "../memories/memory.ts";
 import { memoriesKey } from "../memories/session-memories.ts";
 import type { MemoryStore } from "../memories/memory-store.ts";
@@ -36,7 +35,7 @@ export const manageMemory = defineTool({
   async run(input, context) {
     const memories = context.toolkitServices.find(memoriesKey);
     if (memories?.isOn !== true) throw switchedOff();
-    return await actions[input.action](input, await memories.own(), context);
+    return await actions[input.action](input, await memories.own(), context.repeated);
   },
   example: {
     title: "Remember a preference",
@@ -44,15 +43,15 @@ export const manageMemory = defineTool({
   },
 });
 
-type Act = (input: Input, store: MemoryStore, context: ToolContext) => Promise<ToolResult>;
+type Act = (input: Input, store: MemoryStore, isRepeated: boolean) => Promise<ToolResult>;
 
 const actions: Readonly<Record<Input["action"], Act>> = {
-  async save({ kind = "fact", slot, content }, store, context) {
+  async save({ kind = "fact", slot, content }, store) {
     if (content === undefined) return missing("content", "save");
     const input = MemoryInput.safeParse({ kind, slot, content });
     if (!input.success)
       return failure("invalid_parameter", input.error.issues.map(({ message }) => message).join("; "));
-    const { memory, isMerged } = await store.save(idOf(context), input.data);
+    const { memory, isMerged } = await store.save(input.data);
     const what = isMerged ? "Memory updated, it was there before" : "Saved to memory";
     return success(`${what}: ${memory.content}`, {
       content: `${what}:\n${memoryLine(memory)}`,
@@ -72,9 +71,9 @@ const actions: Readonly<Record<Input["action"], Act>> = {
       message_zh: `已更新记忆：${memory.content}`,
     });
   },
-  async delete({ memory_id }, store, { repeated }) {
+  async delete({ memory_id }, store, isRepeated) {
     if (memory_id === undefined) return missing("memory_id", "delete");
-    if (!(await store.delete(memory_id)) && !repeated) throw noMemory(memory_id);
+    if (!(await store.delete(memory_id)) && !isRepeated) throw noMemory(memory_id);
     return success("Deleted from memory.", { data: null, message_zh: "已从记忆中删除。" });
   },
   async search({ query }, store) {
@@ -91,11 +90,6 @@ const actions: Readonly<Record<Input["action"], Act>> = {
     });
   },
 };
-
-/** Stable when a call is repeated after a crash; short, since the model writes it. */
-function idOf({ sessionId, callId }: ToolContext): string {
-  return createHash("sha256").update(`${sessionId} ${callId}`).digest("hex").slice(0, 8);
-}
 
 function missing(parameter: string, action: string): ToolResult {
   return failure("missing_parameter", `The action ${action} needs ${parameter}.`, "Call it again with it.");
