@@ -37,7 +37,7 @@ export class KeyedMutex {
       // The next caller still waits for the work under way.
       void before.then(end);
       const seconds = this.#patience / 1000;
-      throw new AppError("conflict", `Another change of the same thread has not ended within ${seconds} s.`, {
+      throw new AppError("conflict", `An earlier change has not ended within ${seconds} s.`, {
         suggestion: "Nothing was changed; send the request again.",
         recoverable: true,
       });
