@@ -41,11 +41,14 @@ async function crashRound(): Promise<string[]> {
     });
     const restarts = await restartUntilServed(world);
     const end = await settled(world, { threadId, runId }, 10_000);
-    const told = JSON.stringify((await call(world.server, "GET", `/threads/${threadId}/runs/${runId}/stream`)).body);
+    const streamed = JSON.stringify(
+      (await call(world.server, "GET", `/threads/${threadId}/runs/${runId}/stream`)).body,
+    );
     const attempts = readEffects(world.effectsFile).get("exit_process it")?.begun ?? 0;
     const problems: string[] = [];
     if (end?.status !== "error") problems.push(`the run ended with ${end?.status} after ${restarts} restarts`);
-    if (!told.includes("crash_loop")) problems.push(`its readers are not told crash_loop: ${told.slice(-300)}`);
+    if (!streamed.includes("crash_loop"))
+      problems.push(`its readers do not receive crash_loop: ${streamed.slice(-300)}`);
     if (attempts !== budget) problems.push(`it was attempted ${attempts} times`);
     // The session of the run that was set aside takes the next message.
     const next = await startRun(world.server, threadId, {

@@ -229,9 +229,9 @@ function orderProblems(events: readonly SseEvent[], withKill: boolean): string[]
   const problems: string[] = [];
   let last = -1;
   for (const { event, id, data } of events) {
-    // Tells a reader that what it had seen last was lost with the process that had said it.
+    // Means that what a reader had seen last was lost with the process that had sent it.
     if (event === "gap") {
-      if (!withKill) problems.push(`was told of a gap: ${data}`);
+      if (!withKill) problems.push(`received a gap: ${data}`);
       continue;
     }
     const number = Number(id);

@@ -11,9 +11,9 @@ export type Sign =
   /** The model has been asked, and readers have what it said before it fell silent. */
   | { kind: "held" }
   /** Readers have so many characters as the part says; the model goes on. */
-  | { kind: "heard" }
-  /** Its readers were told a custom event with these fields. */
-  | { kind: "told"; fields: Record<string, unknown> }
+  | { kind: "text_received" }
+  /** Its readers have received a custom event with these fields. */
+  | { kind: "event_received"; fields: Record<string, unknown> }
   /** A tool has begun its effect. */
   | { kind: "begun" }
   /** The session waits for an answer. */
@@ -73,7 +73,7 @@ function halfArguments(item: string, random: Random): Reply {
     : { ...whole, heldAfter: 1 };
 }
 
-const executing = { kind: "told", fields: { type: "tool_status", status: "executing" } } as const;
+const executing = { kind: "event_received", fields: { type: "tool_status", status: "executing" } } as const;
 const asks = (item: string): Reply => calls(item, "ask_first");
 
 /** Every kind of point of a run (issue: stops, crashes and denials at every kind of point; reliability E6, R6). */
@@ -118,9 +118,9 @@ export const pointPlans: readonly PointPlan[] = [
     name: "flowing",
     graph: "one",
     faults: both,
-    sign: { kind: "heard" },
+    sign: { kind: "text_received" },
     part: (item, random) => ({
-      heard: random.below(300),
+      receivedLength: random.below(300),
       replies: [{ reasoning: sentence.repeat(2), text: text(item).repeat(4), delayMs: 1 + random.below(4) }],
     }),
   },
@@ -163,7 +163,7 @@ export const pointPlans: readonly PointPlan[] = [
     name: "called",
     graph: "one",
     faults: both,
-    sign: { kind: "told", fields: { type: "agentic_loop.iteration" } },
+    sign: { kind: "event_received", fields: { type: "agentic_loop.iteration" } },
     part: (item) => ({ replies: [calls(item, "send_once", "set_again"), { text: text(item) }] }),
   },
   {
@@ -194,7 +194,7 @@ export const pointPlans: readonly PointPlan[] = [
     name: "between",
     graph: "one",
     faults: both,
-    sign: { kind: "told", fields: { type: "agentic_loop.tool_result" } },
+    sign: { kind: "event_received", fields: { type: "agentic_loop.tool_result" } },
     part: (item) => ({ replies: [calls(item, "send_once", "take_long"), { text: text(item) }] }),
   },
   {
@@ -231,7 +231,7 @@ export const pointPlans: readonly PointPlan[] = [
     name: "ending",
     graph: "one",
     faults: both,
-    sign: { kind: "told", fields: { type: "agentic_loop.complete" } },
+    sign: { kind: "event_received", fields: { type: "agentic_loop.complete" } },
     part: (item) => ({ replies: [{ text: text(item), delayMs: 1 }] }),
   },
 ];

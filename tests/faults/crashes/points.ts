@@ -27,13 +27,13 @@ export const points: Scenario = {
         noneOf("points that were not reached", verdict.missed, count),
         noneOf(`histories a strict provider refused after ${tally(incidents)}`, refused, count),
         noneOf("stored histories not valid, or not what was said", verdict.histories, count),
-        noneOf("partial texts that are not what readers were told", verdict.partials, compared.told),
+        noneOf("partial texts that are not what readers received", verdict.partials, compared.received),
         {
           what: "partial texts compared, and stored among them",
-          measured: `${compared.told}, ${compared.stored}`,
+          measured: `${compared.received}, ${compared.stored}`,
           target: "> 0",
           // That one is too short to be stored is left to chance: of a few it may be none.
-          holds: compared.stored > 0 && (!long || compared.told > compared.stored),
+          holds: compared.stored > 0 && (!long || compared.received > compared.stored),
         },
         noneOf("effects begun after the answer to a stop, or twice", verdict.effects, count),
         noneOf("next messages not answered", verdict.unanswered, count),

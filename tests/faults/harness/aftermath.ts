@@ -80,7 +80,7 @@ export class Aftermath {
       noneOf("runs not at their right end or waiting within 10 s", findings.unended, runs),
       noneOf("ambiguous outcomes not reported", findings.unreported, findings.unknown),
       {
-        what: "ambiguous calls in the database that nobody was told of",
+        what: "ambiguous calls in the database that were not reported",
         measured: `${hidden} of ${database.ambiguousCalls}`,
         target: "0",
         holds: hidden === 0,

@@ -20,7 +20,7 @@ const exitProcess = defineTool({
     noteEffect("begin", `exit_process ${String(item)}`);
     // As a failure of native code would; what modules call to end the process is refused.
     process.kill(process.pid, "SIGKILL");
-    return Promise.resolve(success("It is not told any more."));
+    return Promise.resolve(success("This is never reached."));
   },
 });
 

@@ -7,7 +7,7 @@ import type { Random } from "./scenario.ts";
 import { storedProblem } from "../sequences/session-step.ts";
 import { greeting, type Act, type Part, type Stage } from "./stage.ts";
 import { settled } from "./subject.ts";
-import { listen, type Told } from "./told.ts";
+import { readRunStream, type RunStream } from "./run-stream.ts";
 import { call, getRun, getThread, newThread, readMessages, startRun, textOf, type World } from "./world.ts";
 
 const patience = 10_000;
@@ -18,7 +18,7 @@ export interface Verdict {
   missed: string[];
   /** Stored histories that are not valid, or not what was said. */
   histories: string[];
-  /** Partial texts that are not what readers were told. */
+  /** Partial texts that are not what readers received. */
   partials: string[];
   /** Messages after an incident that were refused or not answered. */
   unanswered: string[];
@@ -27,7 +27,7 @@ export interface Verdict {
   /** Milliseconds from a stop's request to the end of the run's stream. */
   stops: number[];
   /** Partial texts compared, and how many of them were long enough to be stored. */
-  compared: { told: number; stored: number };
+  compared: { received: number; stored: number };
 }
 
 /** Nothing seen yet. */
@@ -39,7 +39,7 @@ export function noVerdict(): Verdict {
     unanswered: [],
     effects: [],
     stops: [],
-    compared: { told: 0, stored: 0 },
+    compared: { received: 0, stored: 0 },
   };
 }
 
@@ -96,18 +96,21 @@ export class Incident {
     for (let turn = 0; turn < (this.#plan.before ?? 0); turn += 1) await this.#greet(`${turn + 1} times`);
     await this.#begin();
     const listening = new AbortController();
-    const told = listen(`${server.url}/threads/${this.#threadId}/runs/${this.#runId}/stream`, listening.signal);
+    const stream = readRunStream(
+      `${server.url}/threads/${this.#threadId}/runs/${this.#runId}/stream`,
+      listening.signal,
+    );
     try {
-      if (!(await this.#reached(told))) {
+      if (!(await this.#reached(stream))) {
         this.#verdict.missed.push(`${this.#name}: the model ${this.#act.isHeld() ? "is" : "is not"} held`);
       }
-      await this.#strike(told);
+      await this.#strike(stream);
       this.#act.release();
-      if (this.#fault === "stop" && !this.#isAtQuestion) await this.#judgeTold(told);
+      if (this.#fault === "stop" && !this.#isAtQuestion) await this.#judgePartials(stream);
       await this.#judgeMessages();
       await this.#greet("again");
       // The turn of an open question goes into the history when the conversation goes on without an answer.
-      if (this.#fault === "stop") await this.#judgeTold(told);
+      if (this.#fault === "stop") await this.#judgePartials(stream);
       await this.#judgeMessages();
       this.#judgeEffects();
     } finally {
@@ -140,26 +143,26 @@ export class Incident {
     return this.#send({ command: { resume: { decisions: [{ type }] } } });
   }
 
-  async #reached(told: Told): Promise<boolean> {
+  async #reached(stream: RunStream): Promise<boolean> {
     const { sign } = this.#plan;
     const deadline = performance.now() + patience;
     while (performance.now() < deadline) {
-      if (await this.#shows(sign, told)) return true;
+      if (await this.#shows(sign, stream)) return true;
       await delay(2);
     }
     return false;
   }
 
-  async #shows(sign: Sign, told: Told): Promise<boolean> {
+  async #shows(sign: Sign, stream: RunStream): Promise<boolean> {
     switch (sign.kind) {
       case "accepted":
         return true;
       case "held":
-        return this.#act.isHeld() && heardLast(told).endsWith(this.#act.heldText);
-      case "heard":
-        return heardLast(told).length >= (this.#part.heard ?? 0);
-      case "told":
-        return told.custom.some((event) => Object.entries(sign.fields).every(([key, value]) => event[key] === value));
+        return this.#act.isHeld() && newestText(stream).endsWith(this.#act.heldText);
+      case "text_received":
+        return newestText(stream).length >= (this.#part.receivedLength ?? 0);
+      case "event_received":
+        return stream.custom.some((event) => Object.entries(sign.fields).every(([key, value]) => event[key] === value));
       case "begun":
         return effectsOf(this.#world.effectsFile, this.#item).length > 0;
       case "asked":
@@ -167,10 +170,10 @@ export class Incident {
     }
   }
 
-  async #strike(told: Told): Promise<void> {
+  async #strike(stream: RunStream): Promise<void> {
     switch (this.#fault) {
       case "stop":
-        return await this.#stop(told);
+        return await this.#stop(stream);
       case "crash":
         return await this.#crash();
       case "deny":
@@ -179,20 +182,24 @@ export class Incident {
     }
   }
 
-  async #stop(told: Told): Promise<void> {
+  async #stop(stream: RunStream): Promise<void> {
     const { server, effectsFile } = this.#world;
     const requested = performance.now();
     const { status } = await call(server, "POST", `/threads/${this.#threadId}/runs/${this.#runId}/cancel`);
     this.#begunAtStop = effectsOf(effectsFile, this.#item).length;
     if (status !== 202) this.#verdict.unanswered.push(`${this.#name}: the stop was answered with ${status}`);
-    const end = await Promise.race([told.over, delay(patience)]);
+    const end = await Promise.race([stream.over, delay(patience)]);
     // Where a question is open the run is over, and there is nothing that could end.
     if (!this.#isAtQuestion) this.#verdict.stops.push(performance.now() - requested);
     if (end?.kind !== "complete") this.#verdict.histories.push(`${this.#name}: its stream ended as ${end?.kind}`);
   }
 
-  async #judgeTold(told: Told): Promise<void> {
-    const found = partialProblems(told, await readMessages(this.#world.server, this.#threadId), this.#verdict.compared);
+  async #judgePartials(stream: RunStream): Promise<void> {
+    const found = partialProblems(
+      stream,
+      await readMessages(this.#world.server, this.#threadId),
+      this.#verdict.compared,
+    );
     this.#verdict.partials.push(...found.map((problem) => `${this.#name}: ${problem}`));
   }
 
@@ -265,8 +272,8 @@ export class Incident {
   }
 }
 
-/** All that was heard of the newest message. */
-function heardLast(told: Told): string {
-  const newest = [...told.messages.values()].at(-1);
+/** All that was received of the newest message. */
+function newestText(stream: RunStream): string {
+  const newest = [...stream.messages.values()].at(-1);
   return newest === undefined ? "" : newest.reasoning + newest.content + newest.args;
 }

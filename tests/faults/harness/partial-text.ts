@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Told } from "./told.ts";
+import type { RunStream } from "./run-stream.ts";
 import { textOf, type StateMessage } from "./world.ts";
 
 /** Characters that a text must exceed to be kept as a message (STOP-08). */
@@ -22,41 +22,43 @@ const Kept = z.looseObject({
 });
 
 /**
- * Compares what a reader of a stopped run was told with what is stored, byte for byte: every message it saw begin is in the
- * history as it was told; or it is the partial one of the stop event, which is stored when it is long (STOP-08).
+ * Compares what a reader of a stopped run has received with what is stored, byte for byte: every message it saw begin is in the
+ * history as it was received; or it is the partial one of the stop event, which is stored when it is long (STOP-08).
  */
 export function partialProblems(
-  told: Told,
+  stream: RunStream,
   messages: readonly StateMessage[],
-  compared: { told: number; stored: number },
+  compared: { received: number; stored: number },
 ): string[] {
-  const stop = told.custom.findLast(({ type }) => type === "stop_completed");
+  const stop = stream.custom.findLast(({ type }) => type === "stop_completed");
   const { partial } = stop === undefined ? { partial: null } : StopCompleted.parse(stop);
   const problems: string[] = [];
-  for (const [id, heard] of told.messages) {
+  for (const [id, received] of stream.messages) {
     const stored = messages.find((message) => message.id === id);
     const kept = Kept.parse(stored?.["additional_kwargs"] ?? {});
-    const isLong = [heard.content, heard.reasoning].some((text) => Array.from(text).length > longestDropped);
+    const isLong = [received.content, received.reasoning].some((text) => Array.from(text).length > longestDropped);
     const isPartial = partial?.message_id === id;
     if (isPartial) {
-      compared.told += 1;
+      compared.received += 1;
       compared.stored += stored === undefined ? 0 : 1;
-      if (partial.content !== heard.content) problems.push(differs("the stop event", partial.content, heard.content));
-      if (partial.reasoning_content !== heard.reasoning) problems.push("the stop event has other reasoning");
-      if (partial.is_stored !== isLong) problems.push(`is_stored is ${partial.is_stored} for "${heard.content}"`);
+      if (partial.content !== received.content)
+        problems.push(differs("the stop event", partial.content, received.content));
+      if (partial.reasoning_content !== received.reasoning) problems.push("the stop event has other reasoning");
+      if (partial.is_stored !== isLong) problems.push(`is_stored is ${partial.is_stored} for "${received.content}"`);
     }
     if (stored === undefined) {
-      if (!isPartial || isLong) problems.push(`"${heard.content}" was told and is not stored`);
+      if (!isPartial || isLong) problems.push(`"${received.content}" was received and is not stored`);
       continue;
     }
     if (isPartial !== (kept.is_partial === true)) problems.push(`is_partial is ${kept.is_partial} in the history`);
-    if (textOf(stored) !== heard.content) problems.push(differs("the history", textOf(stored), heard.content));
-    if (kept.reasoning_content !== heard.reasoning) problems.push("the history has other reasoning");
+    if (textOf(stored) !== received.content) problems.push(differs("the history", textOf(stored), received.content));
+    if (kept.reasoning_content !== received.reasoning) problems.push("the history has other reasoning");
   }
-  if (partial !== null && !told.messages.has(partial.message_id)) problems.push("the partial message was never told");
+  if (partial !== null && !stream.messages.has(partial.message_id))
+    problems.push("the partial message was never received");
   return problems;
 }
 
-function differs(where: string, found: string, heard: string): string {
-  return `${where} has ${found.length} characters of ${heard.length}, or others`;
+function differs(where: string, found: string, received: string): string {
+  return `${where} has ${found.length} characters of ${received.length}, or others`;
 }

@@ -4,7 +4,7 @@ export interface Figure {
   measured: string;
   target: string;
   holds: boolean;
-  /** A time or a size: on a machine that does other work it says little, so the short form only tells it. */
+  /** A time or a size: on a machine that does other work it says little, so the short form only prints it. */
   depends?: boolean;
   /** The first failures, for whoever looks. */
   details?: string[];

@@ -106,7 +106,7 @@ const Output = new StateSchema({
   pause: z.number().default(0),
 });
 
-/** Tells `events` custom events of `size` characters with the time of each, `pause` milliseconds apart (0: at once). */
+/** Emits `events` custom events of `size` characters with the time of each, `pause` milliseconds apart (0: at once). */
 export const talker = new StateGraph(Output)
   .addNode("tell", async ({ events, size, pause }, config: LangGraphRunnableConfig) => {
     const padding = "x".repeat(size);

@@ -15,8 +15,8 @@ export type Reply = ModelStep & {
 export interface Part {
   tasks?: Partial<Record<"compress", Reply>>;
   replies: Reply[];
-  /** Characters that readers have heard when the fault comes. */
-  heard?: number;
+  /** Characters that readers have received when the fault comes. */
+  receivedLength?: number;
 }
 
 /** One item on the stage, from its first request until the curtain falls. */
@@ -29,7 +29,7 @@ export interface Act {
   release(): void;
 }
 
-/** A model that plays parts and falls silent where it is told, and a critic of every history it is sent. */
+/** A model that plays parts and falls silent where its part says so, and a critic of every history it is sent. */
 export interface Stage {
   readonly handler: (request: ModelRequest) => ModelStep;
   enter(item: string, part: Part): Act;

@@ -10,7 +10,7 @@ const patience = 120_000;
 /** Runs of all shapes one after the other, each of which has to come to its right end. */
 export class SteadyLoad {
   readonly subjects: Subject[] = [];
-  /** Calls that were told as unknown, once the figures are there. */
+  /** Calls that were reported as unknown, once the figures are there. */
   unknown = 0;
   readonly #at: () => World;
   readonly #random: Random;

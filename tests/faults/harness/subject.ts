@@ -28,7 +28,7 @@ export interface Findings {
   duplicates: string[];
   unended: string[];
   unreported: string[];
-  /** Calls told as unknown; not a fault, but each must be one that nobody can know. */
+  /** Calls reported as unknown; not a fault, but each must be one that nobody can know. */
   unknown: number;
 }
 
@@ -85,7 +85,7 @@ export async function settled(
 export async function judge(world: World, subject: Subject, findings: Findings): Promise<void> {
   const { shape, item } = subject;
   const messages = await readMessages(world.server, subject.threadId);
-  // After the history: a run that is late goes on, and what it told in between is in the record then.
+  // After the history: a run that is late goes on, and what it wrote in between is in the record then.
   const effects = readEffects(world.effectsFile);
   const asked = messages.filter(({ type, content }) => type === "human" && content === `please do ${shape} ${item}`);
   if (asked.length !== 1) findings.lost.push(`${item}: its message is there ${asked.length} times`);
@@ -118,7 +118,7 @@ function judgeCall(
   if (isUnknown) findings.unknown += 1;
   if (isUnsafe && begun > 1) findings.duplicates.push(`${name} happened ${begun} times`);
   const isCertain = textOf(result).includes(`${call.name} did ${call.item}`);
-  if (isCertain && done === 0) findings.unreported.push(`${name} is told as done, and was not (${begun} begun)`);
+  if (isCertain && done === 0) findings.unreported.push(`${name} is reported as done, and was not (${begun} begun)`);
   if (!isCertain && !isUnknown) findings.unreported.push(`${name}: ${textOf(result).slice(0, 120)}`);
 }
 

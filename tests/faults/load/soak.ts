@@ -3,7 +3,7 @@ import { projectFolder } from "../../support/source-files.ts";
 import { atMost, noneOf, type Scenario } from "../harness/scenario.ts";
 import { answer } from "../harness/script.ts";
 import { beginSubject, settled } from "../harness/subject.ts";
-import { toldNumber } from "../harness/told-number.ts";
+import { readMeasurement } from "../harness/measurement.ts";
 import { openWorld, type World } from "../harness/world.ts";
 
 const atOnce = 8;
@@ -27,7 +27,7 @@ export const soak: Scenario = {
       const problems: string[] = [];
       for (let done = 0; done < count; done += every) {
         problems.push(...(await work(world, done, every)));
-        samples.push({ runs: done + every, bytes: await toldNumber(world) });
+        samples.push({ runs: done + every, bytes: await readMeasurement(world) });
         say(`${done + every} runs, heap ${((samples.at(-1)?.bytes ?? 0) / 1024 / 1024).toFixed(2)} MB`);
       }
       // Caches have a size; the first third fills them.

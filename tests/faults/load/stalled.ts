@@ -15,7 +15,7 @@ export const stalled: Scenario = {
   async run({ long, say }) {
     const count = long ? 100 : 20;
     const output = long ? outputs.long : outputs.short;
-    // Its figures depend on the machine: the short form only tells them, so that it measures each run once.
+    // Its figures depend on the machine: the short form only prints them, so that it measures each run once.
     const repeats = long ? 3 : 1;
     const world = await openWorld(answer);
     try {

@@ -4,7 +4,7 @@ import { historyProblem } from "@millrace/testing/model-server-script";
 import { startPlayServer, type FaultServer } from "../../models/faults/fault-server.ts";
 import type { ModelSequence } from "./model-plans.ts";
 import { settled } from "../harness/subject.ts";
-import { listen } from "../harness/told.ts";
+import { readRunStream } from "../harness/run-stream.ts";
 import { newThread, readMessages, startRun, textOf, type World } from "../harness/world.ts";
 
 /** Milliseconds within which a run has to end; its own time is less. */
@@ -57,7 +57,7 @@ export async function startPlannedModels(
   });
 }
 
-/** Plays one sequence on a thread of its own, and looks after each turn what came of it. */
+/** Plays one sequence on a thread of its own, and checks the result of each turn. */
 export async function playSequence(world: World, sequence: ModelSequence, findings: SequenceFindings): Promise<void> {
   const { index, model, fallback } = sequence;
   const threadId = await newThread(world.server);
@@ -104,17 +104,17 @@ async function playTurn(
     stream_resumable: true,
   });
   const given = AbortSignal.timeout(patience);
-  const told = listen(`${server.url}/threads/${threadId}/runs/${runId}/stream`, given);
+  const stream = readRunStream(`${server.url}/threads/${threadId}/runs/${runId}/stream`, given);
   const end = await settled(world, { threadId, runId }, patience);
   findings.ends.set(end?.status ?? "none", (findings.ends.get(end?.status ?? "none") ?? 0) + 1);
   if (end === undefined || end.waiting || end.status === "missing") {
     findings.unended.push(`${where}: ${JSON.stringify(end)}`);
     return;
   }
-  const over = await told.over;
+  const over = await stream.over;
   if (over.kind !== "complete") findings.unended.push(`${where}: its stream ended ${JSON.stringify(over)}`);
   const messages = await readMessages(server, threadId);
-  for (const [id, { content }] of told.messages) {
+  for (const [id, { content }] of stream.messages) {
     if (Array.from(content).length <= longestDropped) continue;
     findings.compared += 1;
     const stored = messages.find((message) => message.id === id);

@@ -9,7 +9,7 @@ import { call, newThread, startRun } from "../harness/world.ts";
 import { Cluster } from "./cluster.ts";
 
 const lease = 5;
-/** Milliseconds from where something is told at one server until it is read at another, and until a stop from there is over. */
+/** Milliseconds from where an event is emitted at one server until it is read at another, and until a stop from there is over. */
 const longest = { read: { p50: 25, p99: 60 }, stop: 500 };
 const TimedEvent = z.looseObject({ at: z.number() });
 
@@ -49,7 +49,7 @@ export const readers: Scenario = {
   },
 };
 
-/** How long it takes from where an event is told until it is read at another server. */
+/** How long it takes from where an event is emitted until it is read at another server. */
 async function readElsewhere(own: ServerProcess, other: ServerProcess, runs: number): Promise<Figure[]> {
   const delays: number[] = [];
   const problems: string[] = [];
@@ -71,7 +71,7 @@ async function readElsewhere(own: ServerProcess, other: ServerProcess, runs: num
         if (event !== "custom") return;
         seen += 1;
         const { at } = TimedEvent.parse(JSON.parse(data));
-        // What was told before this reader came is not late.
+        // What was emitted before this reader came is not late.
         if (at > openedAt) delays.push(Date.now() - at);
       },
     });
@@ -79,7 +79,7 @@ async function readElsewhere(own: ServerProcess, other: ServerProcess, runs: num
   }
   return [
     noneOf("readers at another server whose stream was not whole", problems, runs),
-    atMost(`p50 from told to read elsewhere, of ${delays.length}`, quantile(delays, 0.5), longest.read.p50, "ms"),
+    atMost(`p50 from emitted to read elsewhere, of ${delays.length}`, quantile(delays, 0.5), longest.read.p50, "ms"),
     atMost("the same, p99", quantile(delays, 0.99), longest.read.p99, "ms"),
   ];
 }

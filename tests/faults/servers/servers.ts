@@ -120,7 +120,7 @@ async function storedFigures(database: string, unknown: number): Promise<Figure[
     (SELECT count(*)::int FROM runs WHERE status IN ('pending', 'running')) AS unfinished,
     (SELECT count(*)::int FROM tool_calls WHERE state <> 'finished' AND effect IN ('unsafe', 'reconcilable')) AS ambiguous,
     (SELECT count(*)::int FROM runs WHERE attempt > 1) AS again`;
-  // A run whose admission nobody heard the answer to may still be at work.
+  // A run whose admission got no answer may still be at work.
   const stored = await patiently(async () => {
     const row = Stored.parse(await withClient(database, async (client) => (await client.query(sql)).rows[0]));
     if (row.unfinished > 0) throw new Error(`${row.unfinished} runs are not over.`);
@@ -129,7 +129,7 @@ async function storedFigures(database: string, unknown: number): Promise<Figure[
   const hidden = Math.max(0, stored.ambiguous - unknown);
   return [
     {
-      what: "ambiguous calls in the database that nobody was told of",
+      what: "ambiguous calls in the database that were not reported",
       measured: `${hidden} of ${stored.ambiguous}`,
       target: "0",
       holds: hidden === 0,

@@ -105,7 +105,7 @@ async function killOne(database: string): Promise<void> {
 
 const Stored = z.object({ unfinished: z.number(), ambiguous: z.number(), crashes: z.number(), again: z.number() });
 
-/** What the database says at the end. `unknown`: calls that were told as such. */
+/** What the database says at the end. `unknown`: calls that were reported as such. */
 async function storedFigures(database: string, unknown: number): Promise<Figure[]> {
   const sql = `SELECT
     (SELECT count(*)::int FROM runs WHERE status IN ('pending', 'running')) AS unfinished,
@@ -118,7 +118,7 @@ async function storedFigures(database: string, unknown: number): Promise<Figure[
   return [
     { what: "unfinished runs in the database", measured: `${unfinished}`, target: "0", holds: unfinished === 0 },
     {
-      what: "ambiguous calls in the database that nobody was told of",
+      what: "ambiguous calls in the database that were not reported",
       measured: `${hidden} of ${ambiguous}`,
       target: "0",
       holds: hidden === 0,

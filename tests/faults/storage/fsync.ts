@@ -6,7 +6,7 @@ import { newThread, openWorld, startRun } from "../harness/world.ts";
 /** Submissions at a time: some of them share a commit. */
 const atOnce = 4;
 
-/** An accepted run is on the disk before the client is told: its commit, then a sync, then the answer (reliability R2). */
+/** An accepted run is on the disk before the client gets an answer: its commit, then a sync, then the answer (reliability R2). */
 export const fsync: Scenario = {
   name: "fsync",
   async run({ long }) {

@@ -7,7 +7,7 @@ import { atMost, noneOf, quantile, type Figure, type Scenario } from "../harness
 import { readEffects } from "../harness/effect-log.ts";
 import { answer } from "../harness/script.ts";
 import { beginSubject } from "../harness/subject.ts";
-import { toldNumber } from "../harness/told-number.ts";
+import { readMeasurement } from "../harness/measurement.ts";
 import { ask, call, getRun, openWorld, type World } from "../harness/world.ts";
 
 /** Runs that are begun before the fault, and as many in the middle of it. */
@@ -87,7 +87,7 @@ async function underLoad(world: World, name: string, fault: () => Promise<void>,
   };
   const begin = (first: number): Promise<void>[] =>
     Array.from({ length: runsAtOnce }, (_, index) => work(first + index));
-  await toldNumber(world);
+  await readMeasurement(world);
   const over = new AbortController();
   const asking = askHealth(world, over.signal);
   const early = begin(0);
@@ -99,7 +99,7 @@ async function underLoad(world: World, name: string, fault: () => Promise<void>,
   await Promise.all([...early, ...late]);
   over.abort();
   const health = await asking;
-  return { stall: (await toldNumber(world)) / 1000, health };
+  return { stall: (await readMeasurement(world)) / 1000, health };
 }
 
 async function askHealth({ server }: World, over: AbortSignal): Promise<number[]> {

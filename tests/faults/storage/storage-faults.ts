@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Faults, openFaulty } from "./faulty-database.ts";
 import { noneOf, type Scenario } from "../harness/scenario.ts";
 import { openStorageBench } from "./storage-bench.ts";
-import { sweepBusy, sweepFaults, toldCodes } from "./storage-sweep.ts";
+import { sweepBusy, sweepFaults, reportedCodes } from "./storage-sweep.ts";
 
 /** Every write from the k-th on fails, for each error and each k: the run fails, the service does not (reliability D2). */
 export const storageFaults: Scenario = {
@@ -19,7 +19,7 @@ export const storageFaults: Scenario = {
     let count = 0;
     try {
       // The keys of the table are what the sweep takes.
-      for (const sqlite of Object.keys(toldCodes) as (keyof typeof toldCodes)[]) {
+      for (const sqlite of Object.keys(reportedCodes) as (keyof typeof reportedCodes)[]) {
         const folder = await mkdtemp(join(tmpdir(), "millrace-storage-faults-"));
         const faults = new Faults();
         const bench = openStorageBench(join(folder, "m.db"), openFaulty(faults));

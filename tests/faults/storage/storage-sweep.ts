@@ -7,15 +7,15 @@ import type { StorageBench } from "./storage-bench.ts";
 /** Failed writes after which everything that the engine does by itself has met the fault and only tries again. */
 const enough = 12;
 
-/** What a client is told for each failure of SQLite; a busy database is no failure, it is waited for. */
-export const toldCodes = {
+/** The error code that a client gets for each failure of SQLite; a busy database is no failure, it is waited for. */
+export const reportedCodes = {
   SQLITE_FULL: "storage_full",
   SQLITE_IOERR_WRITE: "storage_io",
   SQLITE_IOERR_FSYNC: "storage_io",
   SQLITE_READONLY: "storage_readonly",
 } as const satisfies Partial<Record<FaultCode, string>>;
 
-/** What came of a sweep: what was wrong, and how the faults ended. */
+/** The result of a sweep: what was wrong, and how the faults ended. */
 export interface SweepOutcome {
   problems: string[];
   /** Runs that failed, as they have to. */
@@ -30,7 +30,7 @@ export interface SweepOutcome {
 export interface SweepOptions {
   bench: StorageBench;
   faults: Faults;
-  sqlite: keyof typeof toldCodes;
+  sqlite: keyof typeof reportedCodes;
   /** The writes from which on all fail, one after the other. */
   points: readonly number[];
 }
@@ -57,7 +57,7 @@ export async function sweepFaults({ bench, faults, sqlite, points }: SweepOption
       if (ended.status !== "success") problem(`the run ended with ${ended.status}`);
     } else {
       outcome[ended.error === null ? "refused" : "failed"] += 1;
-      if (code !== toldCodes[sqlite]) problem(`was told as ${code}`);
+      if (code !== reportedCodes[sqlite]) problem(`was reported as ${code}`);
       const [models, tools] = [after.models - before.models, after.tools - before.tools];
       if (models > 1) problem(`${models} model calls after the first failed write`);
       if (tools > 0) problem(`${tools} tools started after the first failed write`);
@@ -82,7 +82,7 @@ export async function sweepBusy(bench: StorageBench, faults: Faults, points: rea
   return failed;
 }
 
-/** Starts runs until one has met the fault, which is then lifted: that run, and the code it was told. */
+/** Starts runs until one has met the fault, which is then lifted: that run, and the code that was reported. */
 async function meetFault(
   bench: StorageBench,
   faults: Faults,

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { toldFile } from "../told-number.ts";
+import { measurementFile } from "../measurement.ts";
 
 /**
  * Loaded before the server in the soak alone: on SIGUSR2 the process collects its garbage and writes the bytes its heap still
@@ -16,6 +16,6 @@ process.on("SIGUSR2", () => {
   collect();
   setImmediate(() => {
     collect();
-    writeFileSync(toldFile, `${process.memoryUsage().heapUsed}\n`);
+    writeFileSync(measurementFile, `${process.memoryUsage().heapUsed}\n`);
   });
 });

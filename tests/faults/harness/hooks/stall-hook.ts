@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { toldFile } from "../told-number.ts";
+import { measurementFile } from "../measurement.ts";
 
 /**
  * Loaded before the server by the scenario `lock` alone: on SIGUSR2 the process writes the longest stall of its event loop
@@ -10,6 +10,6 @@ const delays = monitorEventLoopDelay({ resolution: 1 });
 delays.enable();
 
 process.on("SIGUSR2", () => {
-  writeFileSync(toldFile, `${Math.max(1, Math.round(delays.max / 1000))}\n`);
+  writeFileSync(measurementFile, `${Math.max(1, Math.round(delays.max / 1000))}\n`);
   delays.reset();
 });

@@ -13,27 +13,27 @@ const Piece = z.tuple([
 ]);
 const Custom = z.looseObject({ type: z.string() });
 
-/** A message as far as a reader was told it. */
-export interface ToldMessage {
+/** A message as far as a reader has received it. */
+export interface ReceivedMessage {
   content: string;
   reasoning: string;
   /** The text of the arguments of its calls. */
   args: string;
 }
 
-/** What one reader of a run was told. */
-export interface Told {
+/** What one reader of a run has received. */
+export interface RunStream {
   /** The streamed pieces, added up by message id, in the order in which the messages began. */
-  readonly messages: Map<string, ToldMessage>;
+  readonly messages: Map<string, ReceivedMessage>;
   readonly custom: z.infer<typeof Custom>[];
   /** How the stream ended. */
   readonly over: Promise<SseEnd>;
 }
 
 /** Reads a run's stream over a connection of its own until it ends or the signal is aborted. */
-export function listen(url: string, signal: AbortSignal): Told {
-  const messages: Told["messages"] = new Map();
-  const custom: Told["custom"] = [];
+export function readRunStream(url: string, signal: AbortSignal): RunStream {
+  const messages: RunStream["messages"] = new Map();
+  const custom: RunStream["custom"] = [];
   const over = readSse({
     url,
     signal,

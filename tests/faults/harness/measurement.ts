@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { World } from "./world.ts";
 
-/** The name of the file in the server's folder that a hook writes its number to. */
-export const toldFile = "told";
+/** The name of the file in the server's folder that a hook writes its measurement to. */
+export const measurementFile = "measurement";
 
-/** The number that the server's hook tells on SIGUSR2 (see `heap-hook.ts`, `stall-hook.ts`). Throws after 10 s. */
-export async function toldNumber(world: World): Promise<number> {
-  const file = join(world.folder, toldFile);
+/** The number that the server's hook measures on SIGUSR2 (see `heap-hook.ts`, `stall-hook.ts`). Throws after 10 s. */
+export async function readMeasurement(world: World): Promise<number> {
+  const file = join(world.folder, measurementFile);
   rmSync(file, { force: true });
   const { pid } = world.server;
   if (pid === undefined) throw new Error("The server has ended.");
@@ -22,5 +22,5 @@ export async function toldNumber(world: World): Promise<number> {
     }
     await delay(20);
   }
-  throw new Error("The server did not tell its number in 10 s.");
+  throw new Error("The server did not write its measurement in 10 s.");
 }
