@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { threadAddress } from "../app/addresses.ts";
 import { usePageTitle } from "../app/news.ts";
-import { bringBack, putOff, usePutOff } from "../app/kept/put-off.ts";
+import { deferApproval, restoreDeferred, useDeferredApprovals } from "../app/kept/deferred-approvals.ts";
 import { useApprovals } from "../api/approvals.ts";
 import { useThreads } from "../api/threads.ts";
 import type { Approval } from "../api/shapes.ts";
@@ -21,7 +21,7 @@ import { ageGroup } from "../text/time.ts";
 export function InboxPage() {
   const { t } = useTranslation();
   const approvals = useApprovals();
-  const later = usePutOff();
+  const later = useDeferredApprovals();
   const [showsMany, setShowsMany] = useState(false);
   const failed = useThreads({ status: "error" }).data?.pages.flatMap((page) => page.threads) ?? [];
   const failedToday = failed.filter(({ updated_at }) => ageGroup(updated_at) === "today");
@@ -58,10 +58,10 @@ export function InboxPage() {
         ))}
       </div>
       {deferred.length > 0 && (
-        <Disclosure title={t("approval.putOff", { count: deferred.length })}>
+        <Disclosure title={t("approval.deferredCount", { count: deferred.length })}>
           <div className="inbox-list">
             {deferred.map((approval) => (
-              <InboxCard key={approval.id} approval={approval} onAnswered={again} isPutOff />
+              <InboxCard key={approval.id} approval={approval} onAnswered={again} isDeferred />
             ))}
           </div>
         </Disclosure>
@@ -92,11 +92,11 @@ export function InboxPage() {
 function InboxCard({
   approval,
   onAnswered,
-  isPutOff = false,
+  isDeferred = false,
 }: {
   approval: Approval;
   onAnswered: () => void;
-  isPutOff?: boolean;
+  isDeferred?: boolean;
 }) {
   const { t } = useTranslation();
   const [, navigate] = useLocation();
@@ -105,8 +105,8 @@ function InboxCard({
     <ApprovalCard
       approval={approval}
       onAnswered={onAnswered}
-      isPutOff={isPutOff}
-      onLater={() => (isPutOff ? bringBack([approval.id]) : putOff(approval.id))}
+      isDeferred={isDeferred}
+      onLater={() => (isDeferred ? restoreDeferred([approval.id]) : deferApproval(approval.id))}
       head={
         <a
           className="inbox-thread"

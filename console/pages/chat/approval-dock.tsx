@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { bringBack, putOff, usePutOff } from "../../app/kept/put-off.ts";
+import { deferApproval, restoreDeferred, useDeferredApprovals } from "../../app/kept/deferred-approvals.ts";
 import { ApprovalCard } from "../../parts/approval/approval-card.tsx";
 import { approvable, ApproveMany } from "../../parts/approval/approve-many.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -13,7 +13,7 @@ export function ApprovalDock() {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const approvals = useSnapshot((snapshot) => snapshot.approvals);
-  const later = usePutOff();
+  const later = useDeferredApprovals();
   const [showsMany, setShowsMany] = useState(false);
   const shown = approvals.filter(({ id }) => !later.has(id));
   useKeptFocus(".approval-dock .approval-card", shown.length > 0 ? ".conversation" : ".composer-field", true);
@@ -38,15 +38,15 @@ export function ApprovalDock() {
           approval={approval}
           onAnswered={onAnswered}
           onLater={() => {
-            putOff(approval.id);
+            deferApproval(approval.id);
             notify(t("approval.deferred"));
           }}
         />
       ))}
       {deferred.length > 0 && (
         <div className="approve-all">
-          <span>{t("approval.putOff", { count: deferred.length })}</span>
-          <Button size="small" onClick={() => bringBack(deferred)}>
+          <span>{t("approval.deferredCount", { count: deferred.length })}</span>
+          <Button size="small" onClick={() => restoreDeferred(deferred)}>
             {t("approval.bringBack")}
           </Button>
         </div>

@@ -35,14 +35,14 @@ export function ApprovalCard({
   approval,
   onAnswered,
   onLater,
-  isPutOff = false,
+  isDeferred = false,
   head,
 }: {
   approval: Approval;
   onAnswered: () => void;
-  /** Puts it off, or, where `isPutOff`, back. */
+  /** Defers the approval, or restores it if `isDeferred`. */
   onLater?: () => void;
-  isPutOff?: boolean;
+  isDeferred?: boolean;
   head?: ReactNode;
 }) {
   const { t } = useTranslation();
@@ -127,7 +127,7 @@ export function ApprovalCard({
           onApprove={approve}
           onMode={setMode}
           onLater={onLater}
-          isPutOff={isPutOff}
+          isDeferred={isDeferred}
         />
       )}
     </div>
@@ -155,14 +155,14 @@ function Buttons({
   onApprove,
   onMode,
   onLater,
-  isPutOff,
+  isDeferred,
 }: {
   approval: Approval;
   isSending: boolean;
   onApprove: () => void;
   onMode: (mode: Mode) => void;
   onLater: (() => void) | undefined;
-  isPutOff: boolean;
+  isDeferred: boolean;
 }) {
   const { t } = useTranslation();
   const takes = new Set(approval.allowed_decisions);
@@ -190,7 +190,7 @@ function Buttons({
       )}
       {onLater && (
         <Button kind="quiet" onClick={onLater}>
-          {t(isPutOff ? "approval.bringBack" : "approval.later")} <kbd>l</kbd>
+          {t(isDeferred ? "approval.bringBack" : "approval.later")} <kbd>l</kbd>
         </Button>
       )}
     </div>
