@@ -13,8 +13,8 @@ const vendorModels: readonly [key: string, model: string][] = [
   ["SILICONFLOW_API_KEY", "siliconflow:deepseek-ai/DeepSeek-V3"],
 ];
 
-/** The model that answers where only this key is set; `undefined` for a vendor of which none is chosen by itself. */
-export function usualModelOf(keyName: string | undefined): string | undefined {
+/** The model that `auto` chooses if only this key is set; `undefined` for a vendor without one. */
+export function defaultModelOf(keyName: string | undefined): string | undefined {
   return vendorModels.find(([key]) => key === keyName)?.[1];
 }
 

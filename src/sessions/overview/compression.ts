@@ -4,7 +4,7 @@ import { fitSummary, plainSummary, SummaryAnswer, summaryTokens } from "../../co
 import { countMessage } from "../../context/tokens/tokens.ts";
 import { AppError } from "@millrace/engine/errors/errors";
 import { modelLimits } from "@millrace/models/registry/model-limits";
-import type { UsualModel } from "./usual-model.ts";
+import type { DefaultModel } from "./default-model.ts";
 import { ConversationSummary, type CompressionRequest } from "../../state.ts";
 import type { Graphs } from "@millrace/engine/graphs/load";
 import type { Session } from "@millrace/engine/storage/records";
@@ -50,7 +50,7 @@ export async function previewCompression(
   { storage, runs, graphs }: Pick<OwnerScope, "storage" | "runs"> & { graphs: Graphs },
   session: Session,
   request: CompressionRequest,
-  server: UsualModel,
+  server: DefaultModel,
 ): Promise<CompressionPreview> {
   const values = await readValues(storage, session.session_id);
   const parsed = WithSummary.safeParse(values);

@@ -11,7 +11,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import type { ModelRequest } from "@millrace/engine/storage/record-stores";
 import type { OwnerScope } from "@millrace/engine/sessions/scope/owner-scope";
 import { copiedContext } from "@millrace/engine/sessions/overview/last-run";
-import { usualModel } from "./usual-model.ts";
+import { defaultModel } from "./default-model.ts";
 
 /** The last model request of a session, by section. */
 export const SessionContext = z.object({
@@ -83,7 +83,7 @@ export async function readContext(
 ): Promise<SessionContext> {
   const { session_id: thread_id } = session;
   const last = await storage.requests.last(thread_id, call);
-  const usual = usualModel(server);
+  const usual = defaultModel(server);
   const { model: chosen } = copiedContext(session);
   const model = last?.model ?? (typeof chosen === "string" ? chosen : usual.model);
   const { context: limit, output: output_limit } = modelLimits(model, usual.contextLimit, usual.profile);

@@ -4,7 +4,7 @@ import { isHumanMessage } from "@millrace/engine/message-kinds";
 import { usage } from "../../context/compression/compaction.ts";
 import { lastExecutedRun } from "@millrace/engine/runs/admission/executed-runs";
 import { modelLimits } from "@millrace/models/registry/model-limits";
-import type { UsualModel } from "./usual-model.ts";
+import type { DefaultModel } from "./default-model.ts";
 import { ConversationSummary, WorkMode } from "../../state.ts";
 import { SessionStatus, type Session } from "@millrace/engine/storage/records";
 import { CompressButton, compressButtons } from "./compress-button.ts";
@@ -105,7 +105,7 @@ export function toInfo(session: Session, values: unknown): SessionInfo {
 export async function readDetails(
   { storage, runs }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list"> },
   session: Session,
-  server: UsualModel,
+  server: DefaultModel,
 ): Promise<SessionDetails> {
   const [values, last] = await Promise.all([
     readValues(storage, session.session_id),

@@ -90,9 +90,9 @@ function commonLength<Item>(
   other: ArrayLike<Item>,
   isSame: (one: Item, other: Item) => boolean,
 ): number {
-  const most = Math.min(one.length, other.length);
+  const shorter = Math.min(one.length, other.length);
   let count = 0;
-  while (count < most) {
+  while (count < shorter) {
     const [left, right] = [one[count], other[count]];
     if (left === undefined || right === undefined || !isSame(left, right)) break;
     count += 1;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { usage } from "../../context/compression/compaction.ts";
 import { modelLimits } from "@millrace/models/registry/model-limits";
-import type { UsualModel } from "./usual-model.ts";
+import type { DefaultModel } from "./default-model.ts";
 import { LiveActivity } from "../../agent-runs/activity.ts";
 import { lastExecutedRun } from "@millrace/engine/runs/admission/executed-runs";
 import { streamStateOf, streamStates } from "../../agent-runs/conversation.ts";
@@ -82,7 +82,7 @@ export async function readActivity(
     runs,
   }: { storage: OwnerScope["storage"]; runs: Pick<OwnerScope["runs"], "list" | "stopStateOf" | "liveOf"> },
   session: Session,
-  usual: UsualModel,
+  usual: DefaultModel,
   shown: (values: unknown) => Promise<unknown>,
 ): Promise<SessionActivity> {
   const { session_id: id } = session;

@@ -8,8 +8,8 @@ import type { Following } from "@millrace/engine/sessions/state/edit-messages";
 
 /** Messages per summary. */
 const messagesPerSummary = 10;
-/** Summaries that are made before others may go on. */
-const summariesAtOnce = 20;
+/** Summaries made before yielding to the event loop. */
+const summariesPerStep = 20;
 
 /** A summary up to one of a conversation's messages. */
 export const ChatSummary = z.object({
@@ -42,7 +42,7 @@ export async function summariesOf(sessionId: string, values: unknown): Promise<z
   const messages = messagesIn(values);
   const summaries: ChatSummary[] = [];
   for (let end = messagesPerSummary; end <= messages.length; end += messagesPerSummary) {
-    if (summaries.length % summariesAtOnce === 0) await nextTurn();
+    if (summaries.length % summariesPerStep === 0) await nextTurn();
     const batch = messages.slice(end - messagesPerSummary, end);
     const summary = fitSummary(plainSummary(batch, before(summaries)));
     summaries.push({ chatId: sessionId, summary, createdAt: writtenAt(batch), messages: end });

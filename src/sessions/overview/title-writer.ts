@@ -11,8 +11,8 @@ import { roleOf, splitReasoning, wordsOf } from "@millrace/engine/sessions/messa
 
 /** Milliseconds a model gets for a title. */
 const patience = 30_000;
-/** Titles written at the same time; a session that comes beyond that keeps its title by rule until its next run. */
-const writtenAtOnce = 4;
+/** Maximum titles written at the same time; a further session keeps its title by rule until its next run. */
+const maxConcurrent = 4;
 /** Characters of each side that the model is shown, and of a title. */
 const shownLength = 2000;
 const titleLength = 60;
@@ -46,7 +46,7 @@ export function startTitleWriter(parts: TitleWriterParts): TitleWriter {
       const { session_id: id } = run;
       const model = parts.model();
       if (model === undefined || run.status !== "success" || run.kwargs.temporary) return;
-      if (stopping.signal.aborted || underWay.has(id) || underWay.size >= writtenAtOnce) return;
+      if (stopping.signal.aborted || underWay.has(id) || underWay.size >= maxConcurrent) return;
       const work = writeTitle(parts, model, id, stopping.signal)
         .catch((error: unknown) => {
           parts.logger.debug({ session_id: id, reason: errorMessage(error) }, "title_not_written");

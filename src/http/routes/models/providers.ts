@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { usualModelOf } from "@millrace/models/choose-model";
+import { defaultModelOf } from "@millrace/models/choose-model";
 import { providerNamed, removeProvider, setKey, setProvider } from "@millrace/models/registry/change-models";
 import { isLocal } from "@millrace/models/registry/known-models";
 import { ProviderName, ProviderSetting } from "@millrace/models/registry/model-settings";
@@ -133,7 +133,7 @@ function shapeOf(models: ModelRegistry, name: string, mayAdminister: boolean): z
     is_local: isLocal(provider),
     needs_key: provider.needsKey,
     key: keyName === undefined ? null : storedKeyShape(keyName, key, mayAdminister),
-    usual_model: usualModelOf(keyName) ?? null,
+    usual_model: defaultModelOf(keyName) ?? null,
     timeout_seconds: provider.limits.timeout_seconds ?? null,
     llm_last_verified_at: models.verified()?.latest(provider) ?? null,
   };

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { CompressionPreview, previewCompression, keptIds } from "../../../sessions/overview/compression.ts";
-import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { defaultModel } from "../../../sessions/overview/default-model.ts";
 import { readMessages } from "@millrace/engine/sessions/messages/conversation";
 import { lastRunOf } from "@millrace/engine/sessions/overview/last-run";
 import { readValues, requireSession } from "@millrace/engine/sessions/sessions";
@@ -54,7 +54,7 @@ export function compressRoutes(): HttpApp {
       const services = productServicesOf(context);
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const request = { ...context.req.valid("json"), only: true };
-      return respondJson(context, await previewCompression(services, session, request, usualModel(services)));
+      return respondJson(context, await previewCompression(services, session, request, defaultModel(services)));
     },
   );
 
@@ -91,7 +91,7 @@ async function compressionRun(
   session: Session,
   request: CompressionRequest,
 ): Promise<RunBody> {
-  await previewCompression(services, session, request, usualModel(services));
+  await previewCompression(services, session, request, defaultModel(services));
   const { assistant, run: last } = await lastRunOf(services.runs, session);
   const { partial: _partial, ...known } = last?.kwargs.context ?? {};
   const kept = keptIds(await readMessages(services.storage, session.session_id), request.keep_message_ids);

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { z } from "zod";
 import { NamespaceName } from "@millrace/engine/config/config";
-import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { defaultModel } from "../../../sessions/overview/default-model.ts";
 import { readDetails, SessionDetails } from "../../../sessions/overview/info.ts";
 import { currentSession, openNamespace, switchSession } from "@millrace/engine/sessions/namespaces";
 import { JsonObject, type Namespace, type Session } from "@millrace/engine/storage/records";
@@ -86,7 +86,7 @@ function changeFrame(namespace: string, current: Namespace | undefined): string 
 function currentRoutes(routes: HttpApp): void {
   const answer = async (context: HttpContext, session: Session): Promise<Response> => {
     const services = productServicesOf(context);
-    return respondJson(context, await readDetails(services, session, usualModel(services)));
+    return respondJson(context, await readDetails(services, session, defaultModel(services)));
   };
 
   routes.get(

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { findSessions } from "../../../sessions/overview/find-sessions.ts";
 import { Hit } from "../../../sessions/messages/find-words.ts";
-import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { defaultModel } from "../../../sessions/overview/default-model.ts";
 import { readDetails, SessionDetails, SessionInfo } from "../../../sessions/overview/info.ts";
 import { noSession } from "@millrace/engine/sessions/scope/guard";
 import { requireSession } from "@millrace/engine/sessions/sessions";
@@ -126,5 +126,5 @@ function listRoute(routes: HttpApp): void {
 
 async function answerDetails(services: ProductServices, context: HttpContext, threadId: string): Promise<Response> {
   const session = await requireSession(services.storage, threadId);
-  return respondJson(context, await readDetails(services, session, usualModel(services)));
+  return respondJson(context, await readDetails(services, session, defaultModel(services)));
 }

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { requireSession } from "@millrace/engine/sessions/sessions";
 import { readActivity, SessionActivity } from "../../../sessions/overview/status.ts";
-import { usualModel } from "../../../sessions/overview/usual-model.ts";
+import { defaultModel } from "../../../sessions/overview/default-model.ts";
 import { GraphStatus, readGraphStatus } from "@millrace/engine/sessions/state/graph-status";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
@@ -31,7 +31,7 @@ export function threadStatusRoutes(): HttpApp {
       const session = await requireSession(services.storage, context.req.valid("param").thread_id);
       const shown = (values: unknown): Promise<unknown> => withCallsOf(session, values, services.graphs);
       const [activity, graph] = await Promise.all([
-        readActivity(services, session, usualModel(services), shown),
+        readActivity(services, session, defaultModel(services), shown),
         readGraphStatus(services, session),
       ]);
       return respondJson(context, { ...activity, graph });
