@@ -40,7 +40,7 @@ const rules: Rule[] = [
 ];
 
 /** Maximum length of a search clause; longer ones would be slow. */
-const longestSearch = 500;
+const maxSearchLength = 500;
 /** Paths examined per clause. */
 const maxPaths = 20;
 
@@ -146,7 +146,7 @@ function write(clause: FileClause, kind: "create" | "write"): Action[] {
 
 function search(clause: FileClause): Action[] {
   const { text, quoted } = clause;
-  if (text.length > longestSearch) return [];
+  if (text.length > maxSearchLength) return [];
   const mark = /\uE000\d+\uE001/u.exec(text)?.[0];
   const words =
     /(?:\bfor\b|\bcontaining\b|\bgrep\b|\bfind\b|包含|含有|搜索|查找|寻找|搜|找)\s*(?:the )?(?:files? |text |word |all |containing )*(?:文件|文本|含有|包含|内容)*\s*([^，,]+?)\s*(?:\bin\b.*|的?(?:所有)?文件.*)?$/iu.exec(

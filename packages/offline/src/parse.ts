@@ -61,7 +61,7 @@ export function parseRequests(message: string, today: string): Action[] {
     if (piece.text.trim() === "") continue;
     const known: string[] = group === undefined ? earlier : pathsOf(group.actions);
     const actions = parseClause({ text: piece.text, quoted, earlier: known, today });
-    const isContent = group !== undefined && opensContent.test(group.text) && goesOn(piece);
+    const isContent = group !== undefined && opensContent.test(group.text) && continuesContent(piece);
     if (actions.length === 0 || isContent) {
       if (group !== undefined) group.text += piece.joint + piece.text;
       continue;
@@ -83,7 +83,7 @@ function addAction(actions: Action[], action: Action): void {
 }
 
 /** Whether a fragment continues an open content: a new line or sentence without a file name. */
-function goesOn(piece: { text: string; joint: string }): boolean {
+function continuesContent(piece: { text: string; joint: string }): boolean {
   return /^\s*\n|^[.;!?]\s/u.test(piece.joint) && !/\.\w{1,6}\b/u.test(piece.text);
 }
 

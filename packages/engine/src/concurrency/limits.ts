@@ -77,8 +77,8 @@ const realTime: RateClock = {
  * takes no token.
  */
 export function createRateLimiter(perSecond: number, clock: RateClock = realTime): RateLimiter {
-  const most = Math.max(1, perSecond);
-  let tokens = most;
+  const capacity = Math.max(1, perSecond);
+  let tokens = capacity;
   let filledAt = clock.now();
   let waiting = 0;
   let last: Promise<void> = Promise.resolve();
@@ -86,7 +86,7 @@ export function createRateLimiter(perSecond: number, clock: RateClock = realTime
   /** Takes a token if there is one. */
   function takeToken(): boolean {
     const now = clock.now();
-    tokens = Math.min(most, tokens + ((now - filledAt) * perSecond) / 1000);
+    tokens = Math.min(capacity, tokens + ((now - filledAt) * perSecond) / 1000);
     filledAt = now;
     // A tiny deficit may be a rounding error.
     if (tokens <= 1 - 1e-9) return false;

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { AppError, type ErrorCode, errorMessage, hasCode, systemCode } from "../errors/errors.ts";
 
 /** Maximum bytes of such a file; larger ones are not read. */
-export const largestFile = 512 * 1024;
+export const maxOverrideFileBytes = 512 * 1024;
 
 /** Called once for each unusable state of a file. */
 export type WarnOfFile = (warning: { file: string; problem: string }) => void;
@@ -89,8 +89,8 @@ export class OverrideFile<T> {
     try {
       const stats = statSync(this.path);
       if (!stats.isFile()) return { kind: "unusable", problem: "it is not a file" };
-      if (stats.size > largestFile) {
-        return { kind: "unusable", problem: `it has ${stats.size} bytes, at most ${largestFile} are read` };
+      if (stats.size > maxOverrideFileBytes) {
+        return { kind: "unusable", problem: `it has ${stats.size} bytes, at most ${maxOverrideFileBytes} are read` };
       }
       const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(this.path));
       const read = this.#readText(text.replaceAll("\r\n", "\n"));

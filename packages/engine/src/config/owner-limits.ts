@@ -15,7 +15,7 @@ export type OwnerLimits = Readonly<Record<string, UsageLimits>>;
 const everyone = "*";
 /** User names come from the rules of `auth.path` and may contain colons: the last colon counts. */
 const entryForm = /^(?<owner>\*|[A-Za-z0-9][^\s,]{0,199})\s*:(?<limits>[^:]*)$/u;
-const limitForm = /^(?<name>[a-z_]+)=(?<most>\d+(?:\.\d+)?)$/u;
+const limitForm = /^(?<name>[a-z_]+)=(?<limit>\d+(?:\.\d+)?)$/u;
 const expected = `expected owner:limit=number, such as guest:tokens_per_day=100000 or *:cost_per_month=5, with the limits ${limitNames.join(", ")}`;
 
 /** A list of `owner:limit=number limit=number` in the environment; an error names the position of the entry. */
@@ -35,10 +35,10 @@ export const ownerLimits = commaList.transform((entries, context): OwnerLimits =
 function readLimits(text: string): UsageLimits | undefined {
   const limits = new Map<LimitName, number>();
   for (const part of text.split(/\s+/u).filter(Boolean)) {
-    const { name: given, most } = limitForm.exec(part)?.groups ?? {};
+    const { name: given, limit } = limitForm.exec(part)?.groups ?? {};
     const name = limitNames.find((one) => one === given);
     if (name === undefined || limits.has(name)) return undefined;
-    limits.set(name, Number(most));
+    limits.set(name, Number(limit));
   }
   return limits.size === 0 ? undefined : Object.fromEntries(limits);
 }

@@ -96,8 +96,8 @@ const withoutQuestion = new Set<ErrorCode>(["cancelled", "denied", "blocked", "i
 
 /** The first and the longest delay between retries; each is three times the one before. */
 const defaultDelays = { initialMs: 1000, maxMs: 30_000 };
-/** The longest delay, in milliseconds, that a service may request; longer ones are reported to the user. */
-const longestRequestedDelayMs = 60_000;
+/** Maximum delay in milliseconds that a service may request; longer ones are reported to the user. */
+const maxRequestedDelayMs = 60_000;
 
 /** The circumstances of a failure. */
 export interface Situation {
@@ -164,9 +164,7 @@ export const toolAdvice: Partial<Record<ErrorCode, string>> = {
 
 function mayPass(error: Pick<AppError, "code" | "recoverable">, situation: Situation): boolean {
   const { tries = 0, maxTries = strategies[error.code].retries, requestedDelayMs = 0 } = situation;
-  return (
-    error.recoverable && isTransient(error.code) && tries < maxTries && requestedDelayMs <= longestRequestedDelayMs
-  );
+  return error.recoverable && isTransient(error.code) && tries < maxTries && requestedDelayMs <= maxRequestedDelayMs;
 }
 
 function delayOf({ tries = 0, delays = defaultDelays, requestedDelayMs }: Situation): number {

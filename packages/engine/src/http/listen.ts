@@ -53,8 +53,8 @@ export async function listen(config: Config, fetch: Fetch): Promise<Listener> {
       await listenAt(server, next, host);
       break;
     } catch (error) {
-      const goesOn = portIsDefault && systemCode(error) === "EADDRINUSE" && next < port + triedPorts - 1;
-      if (!goesOn) throw listenError(error, host, next);
+      const triesNext = portIsDefault && systemCode(error) === "EADDRINUSE" && next < port + triedPorts - 1;
+      if (!triesNext) throw listenError(error, host, next);
     }
   }
   // Longer than the idle time of clients with keep-alive; with node's 5 s they would hit closed connections.

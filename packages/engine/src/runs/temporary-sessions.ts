@@ -6,10 +6,10 @@ import type { RunnerDeps } from "./options.ts";
 /** Milliseconds that the result of a temporary session's run is kept for a repeated request with the same key. */
 export const resultRetention = 600_000;
 
-/** Milliseconds that a temporary session stays for readers at other servers, and between two looks. */
-const [longestRead, look] = [60_000, 1_000];
+/** Maximum milliseconds that a temporary session is kept for readers at other servers, and the interval of the checks. */
+const [maxWaitMs, pollMs] = [60_000, 1_000];
 
-/** Resolves when no other server has a reader of a run that is over. Without notifications this one would not know of any. */
+/** Resolves when no other server has a reader of a finished run. Without notifications this server cannot know. */
 export async function unreadElsewhere(
   runId: string,
   remote: LogSubscribers | undefined,
@@ -18,7 +18,7 @@ export async function unreadElsewhere(
   const { notifications } = storage;
   const isRead = (): boolean =>
     notifications.hasPeers && (!notifications.isListening || remote?.isFollowed(runId) === true);
-  for (let waited = 0; waited < longestRead && isRead(); waited += look) await sleep(look, undefined, { ref: false });
+  for (let waited = 0; waited < maxWaitMs && isRead(); waited += pollMs) await sleep(pollMs, undefined, { ref: false });
 }
 
 /** The runs that are in hand. */

@@ -162,10 +162,10 @@ export class WebhookSender {
   }
 }
 
-/** The names that stand in the list at least `most` times. */
-function named(names: readonly string[], most: number): string[] {
+/** The names that stand in the list at least `minCount` times. */
+function named(names: readonly string[], minCount: number): string[] {
   const groups = Map.groupBy(names, (name) => name);
-  return [...groups].flatMap(([name, { length }]) => (length < most ? [] : [name]));
+  return [...groups].flatMap(([name, { length }]) => (length < minCount ? [] : [name]));
 }
 
 /**

@@ -14,9 +14,10 @@ export function nextVersion(assistant: Assistant, patch: AssistantPatch, newest:
   };
 }
 
-/** Ids without a row that are remembered at most, and the length of a UUID: any text can be asked for. */
+/** Maximum number of ids without a row that are remembered. */
 const maxMissing = 1000;
-const longestMissing = 36;
+/** Longer ids are not remembered: a client can send any text as an id. */
+const uuidLength = 36;
 
 /**
  * Which assistants have no row: every run looks twice for its graph's own one, which has none before a user changes it. While
@@ -43,7 +44,7 @@ export class MissingAssistants {
     if (this.#ids.has(assistantId)) return undefined;
     const changes = this.#changes;
     const found = await find();
-    if (found === undefined && changes === this.#changes && assistantId.length <= longestMissing) {
+    if (found === undefined && changes === this.#changes && assistantId.length <= uuidLength) {
       if (this.#ids.size >= maxMissing) this.#ids.clear();
       this.#ids.add(assistantId);
     }

@@ -61,7 +61,7 @@ export async function readOwnUsage(store: Pick<UsageStore, "days">, owner: strin
 /** An exhausted limit. */
 export interface SpentLimit {
   name: LimitName;
-  most: number;
+  limit: number;
   used: number;
   /** When it resets: an ISO date. */
   resets_at: string;
@@ -81,10 +81,10 @@ export function amountOf({ input_tokens, output_tokens, cost }: Usage, of: "toke
 export function spentLimit(limits: UsageLimits, usage: OwnUsage, time: number): SpentLimit | undefined {
   return limitNames
     .flatMap((name): SpentLimit[] => {
-      const most = limits[name];
+      const limit = limits[name];
       const { period, of } = partsOf(name);
       const used = amountOf(usage[period], of);
-      return most === undefined || used < most ? [] : [{ name, most, used, resets_at: endOf(period, time) }];
+      return limit === undefined || used < limit ? [] : [{ name, limit, used, resets_at: endOf(period, time) }];
     })
     .toSorted((left, right) => right.resets_at.localeCompare(left.resets_at))[0];
 }
@@ -92,18 +92,18 @@ export function spentLimit(limits: UsageLimits, usage: OwnUsage, time: number): 
 const rounded = (amount: number): number => Number(amount.toFixed(4));
 
 /** Describes an exhausted limit and its reset. */
-export function describeSpent({ name, most, used, resets_at }: SpentLimit): Record<Language, string> {
+export function describeSpent({ name, limit, used, resets_at }: SpentLimit): Record<Language, string> {
   const { period, of } = partsOf(name);
   const until = `${resets_at.slice(0, 16).replace("T", " ")} UTC`;
   const [en, zh] = [{ day: "today", month: "this month" }[period], { day: "今天", month: "本月" }[period]];
   return of === "tokens"
     ? {
-        en: `The owner's limit of ${most} tokens for ${en} is used up (${used}). It begins anew at ${until}.`,
-        zh: `该账户${zh}的 ${most} 个 token 限额已用完（已用 ${used}），将于 ${until} 重新计算。`,
+        en: `The owner's limit of ${limit} tokens for ${en} is used up (${used}). It begins anew at ${until}.`,
+        zh: `该账户${zh}的 ${limit} 个 token 限额已用完（已用 ${used}），将于 ${until} 重新计算。`,
       }
     : {
-        en: `The owner's limit of ${most} in costs for ${en} is used up (${rounded(used)}). It begins anew at ${until}.`,
-        zh: `该账户${zh}的 ${most} 费用限额已用完（已用 ${rounded(used)}），将于 ${until} 重新计算。`,
+        en: `The owner's limit of ${limit} in costs for ${en} is used up (${rounded(used)}). It begins anew at ${until}.`,
+        zh: `该账户${zh}的 ${limit} 费用限额已用完（已用 ${rounded(used)}），将于 ${until} 重新计算。`,
       };
 }
 

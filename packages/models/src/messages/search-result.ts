@@ -24,10 +24,10 @@ const [titleLength, snippetLength, dateLength, maxUrlLength] = [200, 600, 40, 20
  * Converts pages to results: unique http(s) URLs, single-line texts without marks and control characters, so that a
  * page can neither end its line nor hide text.
  */
-export function toSearchResults(pages: readonly FoundPage[], most: number): SearchResult[] {
+export function toSearchResults(pages: readonly FoundPage[], maxResults: number): SearchResult[] {
   const results = new Map<string, SearchResult>();
   for (const { title, snippet, url, date } of pages) {
-    if (results.size >= most) break;
+    if (results.size >= maxResults) break;
     if (typeof url !== "string" || url.length > maxUrlLength || !URL.canParse(url)) continue;
     const { protocol, href } = new URL(url);
     if ((protocol !== "http:" && protocol !== "https:") || results.has(href)) continue;

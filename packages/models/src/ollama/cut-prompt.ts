@@ -14,7 +14,7 @@ const Counts = z.object({ prompt_eval_count: z.number(), prompt_eval_cached_coun
 /** Smaller differences may come from a template or an image. */
 const worthTelling = 256;
 /** No window is smaller: Ollama's old default was 2,048 tokens. */
-const leastFilled = 1024;
+const minWindowTokens = 1024;
 const leastOf = new WeakMap<BaseMessage, number>();
 
 /**
@@ -37,7 +37,7 @@ export function noteCut({ message }: ChatGenerationChunk, messages: readonly Bas
   // A cutting server fills its window, or keeps the system text and newest message. Servers that omit cached tokens
   // report fewer.
   const always = messages.filter((message, index) => isSystemMessage(message) || index === messages.length - 1);
-  if (read < leastFilled && leastTokensIn(always) > read) return;
+  if (read < minWindowTokens && leastTokensIn(always) > read) return;
   message.response_metadata = { ...message.response_metadata, [cutField]: { read, sent_at_least } satisfies CutPrompt };
 }
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseDocument, type Document } from "yaml";
 import { AppError } from "@millrace/engine/errors/errors";
-import { largestFile, OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
+import { maxOverrideFileBytes, OverrideFile, type WarnOfFile } from "@millrace/engine/config/override-file";
 import { noSettings, readModelSettings, type ModelSettings } from "./model-settings.ts";
 
 /** The file's name in the data folder, out of tools' reach: it decides where keys are sent. */
@@ -57,10 +57,14 @@ export class ModelsFile {
         suggestion: "docs/assistant/providers.md describes every field.",
       });
     }
-    if (Buffer.byteLength(text) > largestFile) {
-      throw new AppError("too_large", `The file ${modelsFileName} would have more than ${largestFile} bytes.`, {
-        suggestion: "Remove what is not used any more, or say it for many models with one row: provider:beginning*.",
-      });
+    if (Buffer.byteLength(text) > maxOverrideFileBytes) {
+      throw new AppError(
+        "too_large",
+        `The file ${modelsFileName} would have more than ${maxOverrideFileBytes} bytes.`,
+        {
+          suggestion: "Remove what is not used any more, or say it for many models with one row: provider:beginning*.",
+        },
+      );
     }
     this.#file.write(text);
     this.#readRaw.forget();

@@ -55,7 +55,7 @@ interface Reader extends CallReading {
 
 const allForms: ReadonlySet<CallForm> = new Set(["written", "tool_call", "deepseek", "mistral"]);
 /** White space after a call or reasoning belongs to it, up to this limit. */
-const longestGap = 100;
+const maxGapLength = 100;
 
 /**
  * A parser for replies with calls as text: `<tool_use><invoke name="…">`, the tags of the tools in `toolNames`, JSON,
@@ -226,7 +226,7 @@ function* readAtTag(reader: Reader): Reading<void> {
     yield* after(cursor, raw, say);
   } else if (thinking.includes(tag.name) && tag.about === undefined && !tag.isWhole) {
     yield* readThought(reader, { closing: `</${tag.name}>`, opened: raw, isAtLineStart: code.isLineStart });
-    yield* readSpace(cursor, longestGap);
+    yield* readSpace(cursor, maxGapLength);
   } else if (tag.name === endOfThought) {
     while (cursor.mustWait) yield;
     // In a sentence about such tags, words follow.
@@ -246,7 +246,7 @@ function readCalls(reading: CallReading, raw: string, tag: Tag): Reading<string 
 /** Text that only looked like a call is prose that may still contain one, so only its first character is consumed. */
 function* after(cursor: Cursor, read: string | undefined, say: (text: string) => void): Reading<void> {
   if (read === undefined) {
-    yield* readSpace(cursor, longestGap);
+    yield* readSpace(cursor, maxGapLength);
     return;
   }
   cursor.unread(read.slice(1));

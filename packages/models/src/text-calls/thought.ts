@@ -12,7 +12,7 @@ export const endOfThought = "/think";
 /** Mistral's marks around reasoning. */
 const mistralThought = { opening: "[THINK]", closing: "[/THINK]" };
 
-const longestSpace = 100;
+const maxSpaceLength = 100;
 
 /** Observations about a model's reasoning. */
 export interface ThoughtSigns {
@@ -55,7 +55,7 @@ export function* readMistralThought(reading: ThoughtReading, isAtLineStart: bool
 
 /** Parses the reasoning at a reply's start, up to its closing tag; after an opening tag it is like any other. */
 export function* readOpenThought({ cursor, parts, signs }: ThoughtReading): Reading<void> {
-  let read = yield* readSpace(cursor, longestSpace);
+  let read = yield* readSpace(cursor, maxSpaceLength);
   while (cursor.mustWait) yield;
   if (cursor.char === "<") {
     const { raw, tag } = yield* readTag(cursor, tagNames(thinking));
@@ -66,6 +66,6 @@ export function* readOpenThought({ cursor, parts, signs }: ThoughtReading): Read
     parts.say("reasoning", text);
     read += text;
   });
-  if (isEnded) yield* readSpace(cursor, longestSpace);
+  if (isEnded) yield* readSpace(cursor, maxSpaceLength);
   else signs.unended = read;
 }

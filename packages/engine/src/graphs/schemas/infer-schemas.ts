@@ -18,7 +18,7 @@ import { endGroup, keepGroup } from "../../concurrency/process-group.ts";
 import type { Config } from "../../config/config.ts";
 
 /** Milliseconds that a schema request waits for types being read. */
-const longestWait = 10_000;
+const maxWaitMs = 10_000;
 
 /** Milliseconds after the start before types are read in the background: the first requests need the processor. */
 const quietStart = 3_000;
@@ -79,7 +79,7 @@ export function inferSchemas(options: InferOptions): Learning {
         if (known.has(id)) asked.abort();
       });
       const timer = new AbortController();
-      const limit = options.wait ?? longestWait;
+      const limit = options.wait ?? maxWaitMs;
       const isLate = after(limit, true, { signal: timer.signal, ref: false }).catch(() => false);
       try {
         if (!(await unlessAborted(Promise.race([own.then(() => false), isLate]), signal))) return;

@@ -18,7 +18,8 @@ export interface TaskOfRuns {
   last: Run;
 }
 
-const runsAtOnce = 50;
+/** Runs per query. */
+const pageSize = 50;
 
 /** Whether a run continues an earlier one that waited for an answer. */
 function isAnswer({ kwargs }: Run): boolean {
@@ -35,14 +36,14 @@ export async function taskOf({ runs }: Pick<HttpServices, "runs">, run: Run): Pr
   const newer: Run[] = [];
   let first = isAnswer(run) ? undefined : run;
   let isPassed = false;
-  for (let offset = 0; !isPassed || first === undefined; offset += runsAtOnce) {
-    const page = await runs.list(run.session_id, { limit: runsAtOnce, offset });
+  for (let offset = 0; !isPassed || first === undefined; offset += pageSize) {
+    const page = await runs.list(run.session_id, { limit: pageSize, offset });
     for (const one of page) {
       if (one.run_id === run.run_id) isPassed = true;
       else if (!isPassed) newer.push(one);
       else if (first === undefined && !isAnswer(one)) first = one;
     }
-    if (page.length < runsAtOnce) break;
+    if (page.length < pageSize) break;
   }
   let last = run;
   for (const one of newer.toReversed()) {

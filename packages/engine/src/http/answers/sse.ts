@@ -22,8 +22,8 @@ const batchCharacters = 64 * 1024;
  * `Last-Event-ID`. Unread events wait in the log, not in memory.
  */
 const behindLimit = 1024 * 1024;
-/** Time a reader has at least: a run may emit megabytes before even the fastest connection is checked again. */
-const leastMilliseconds = 2_000;
+/** Minimum time a reader gets: a run may emit megabytes before even the fastest connection is checked again. */
+const minReadingMs = 2_000;
 const cutComment = ": cut off, too far behind; resume with Last-Event-ID\n";
 
 /** What is streamed and how. */
@@ -180,7 +180,7 @@ async function keepsUp<Event>(
   const signal = AbortSignal.any([gone, decided.signal]);
   const stalled = setTimeout(() => outgoing.destroy(), stalledMilliseconds);
   const startedAt = performance.now();
-  const hasHadTime = (): boolean => performance.now() - startedAt >= leastMilliseconds;
+  const hasHadTime = (): boolean => performance.now() - startedAt >= minReadingMs;
   const drained = once(outgoing, "drain", { signal }).then(() => true);
   try {
     return await Promise.race([drained, fallsBehind(stream, hasHadTime, signal).then(() => false)]);

@@ -70,15 +70,19 @@ const healthPaths = new Set(["/ok", "/health/live", "/health/ready", "/metrics"]
  * Refuses requests above the concurrency limit with 429 and Retry-After. One handler counts across all apps. A request
  * counts until its response is fully sent, so followers of a run count throughout.
  */
-export function limitRequests(most: number): MiddlewareHandler<HttpEnvironment> {
+export function limitRequests(maxOpen: number): MiddlewareHandler<HttpEnvironment> {
   let open = 0;
   return async (context, next) => {
     if (healthPaths.has(context.req.path)) return next();
-    if (open >= most) {
-      throw new AppError("rate_limit", `The server answers ${most} requests at the same time, and this is one more.`, {
-        suggestion: "Send it again in a moment.",
-        recoverable: true,
-      });
+    if (open >= maxOpen) {
+      throw new AppError(
+        "rate_limit",
+        `The server answers ${maxOpen} requests at the same time, and this is one more.`,
+        {
+          suggestion: "Send it again in a moment.",
+          recoverable: true,
+        },
+      );
     }
     const { incoming, outgoing, acceptSocket } = context.env;
     // A WebSocket is answered on the connection itself.

@@ -1,8 +1,8 @@
 import type { Page, Run } from "../../storage/records.ts";
 import { isOver } from "../status.ts";
 
-/** Runs of a page, but for the first one. */
-const runsAtOnce = 20;
+/** Runs per query after the first one, which reads two. */
+const pageSize = 20;
 
 /** The runs of a session, newest first, in pages. */
 interface RunList {
@@ -30,7 +30,7 @@ export async function otherExecutedRun(runs: RunList, { session_id, run_id }: Ru
 
 async function findRun(runs: RunList, sessionId: string, isWanted: (run: Run) => boolean): Promise<Run | undefined> {
   // Nearly always it is the first one, or the one before a run that begins.
-  for (let offset = 0, limit = 2; ; offset += limit, limit = runsAtOnce) {
+  for (let offset = 0, limit = 2; ; offset += limit, limit = pageSize) {
     const page = await runs.list(sessionId, { limit, offset });
     const found = page.find(isWanted);
     if (found !== undefined || page.length < limit) return found;

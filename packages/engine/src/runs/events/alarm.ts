@@ -1,10 +1,10 @@
 import { clusterTime } from "../../concurrency/cluster-time.ts";
 
 /**
- * How long a timer runs at most, in milliseconds: a clock that was set, and a machine that slept, are noticed by then.
- * Who has nothing to do before only looks at the clock.
+ * Maximum delay of one timer in milliseconds, so that a changed clock or a suspended machine is noticed. If nothing is due
+ * when it ends, the timer is only set again.
  */
-const longest = 600_000;
+const maxTimerMs = 600_000;
 
 /** Milliseconds after which a server looks for what others have left to do, where it was not told. */
 export const peerPollInterval = 60_000;
@@ -37,7 +37,7 @@ export class Alarm {
   #arm(): void {
     clearTimeout(this.#timer);
     if (this.#isStopped || this.#at === Infinity) return;
-    const wait = Math.min(Math.max(0, this.#at - clusterTime()), longest);
+    const wait = Math.min(Math.max(0, this.#at - clusterTime()), maxTimerMs);
     this.#timer = setTimeout(() => this.#look(), wait).unref();
   }
 
@@ -71,14 +71,14 @@ export class Delays {
   set(name: string, delay: number, work: () => void): void {
     if (this.#closed) return;
     this.clear(name);
-    // No timer holds a longer wait: it is waited for in parts.
+    // A longer delay takes several timers.
     const timer = setTimeout(
       () => {
         this.#timers.delete(name);
-        if (delay > longest) this.set(name, delay - longest, work);
+        if (delay > maxTimerMs) this.set(name, delay - maxTimerMs, work);
         else work();
       },
-      Math.min(delay, longest),
+      Math.min(delay, maxTimerMs),
     );
     this.#timers.set(name, timer.unref());
   }

@@ -8,10 +8,11 @@ import { followRun, type RunSources, type SessionPublisher } from "./follow.ts";
 import type { RunStart } from "./session-watch.ts";
 import { isOver } from "../status.ts";
 
-/** The most runs that a returning reader gets, and how many are read at once. */
+/** Maximum number of runs that a returning reader gets. */
 const runsReplayed = 1000;
-const runsAtOnce = 50;
-/** The most runs that a reader without a place gets. */
+/** Runs per query. */
+const pageSize = 50;
+/** Maximum number of runs that a reader gets who names no position. */
 const runsUnasked = 10;
 /** An end that is so many milliseconds after a run came is no matter of clocks: the run has waited for it. */
 const minWait = 50;
@@ -120,8 +121,8 @@ async function recentRuns(
   const executed = new Map<string, Run>();
   const stopped = new Map<string, Run>();
   const kept = () => ({ executed: oldestFirst(executed), stopped: oldestFirst(stopped) });
-  for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
-    const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
+  for (let offset = 0; offset < runsReplayed; offset += pageSize) {
+    const page = await storage.runs.list(sessionId, { limit: pageSize, offset });
     for (const row of page) {
       const found = active.get(row.run_id);
       const kind = kindOf(row, found);
@@ -137,7 +138,7 @@ async function recentRuns(
       // A new run shifts the pages. The row of a run that is being admitted may have its attempt before this process does.
       executed.set(row.run_id, found === undefined || found.run.attempt < row.attempt ? row : found.run);
     }
-    if (page.length < runsAtOnce) break;
+    if (page.length < pageSize) break;
     await nextTurn();
   }
   return kept();

@@ -5,9 +5,10 @@ import type { Run } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { followRun, serverStopping, type RunSources, type SessionPublisher } from "./follow.ts";
 
-/** The most runs that a reader of the whole session, or a returning one, gets, and how many are read at once. */
+/** Maximum number of runs that a reader of the whole session, or a returning reader, gets. */
 const runsReplayed = 1000;
-const runsAtOnce = 50;
+/** Runs per query. */
+const pageSize = 50;
 
 /** An event of one of a session's runs; `run_id` is empty for events outside of runs. */
 export interface SessionEvent {
@@ -90,11 +91,11 @@ async function begunRuns(
  */
 async function newestRuns(storage: Storage, sessionId: string, until: string | undefined): Promise<Run[]> {
   const found = new Map<string, Run>();
-  for (let offset = 0; offset < runsReplayed; offset += runsAtOnce) {
-    const page = await storage.runs.list(sessionId, { limit: runsAtOnce, offset });
+  for (let offset = 0; offset < runsReplayed; offset += pageSize) {
+    const page = await storage.runs.list(sessionId, { limit: pageSize, offset });
     // A new run shifts the pages.
     for (const run of page) if (!found.has(run.run_id)) found.set(run.run_id, run);
-    if (page.length < runsAtOnce || (until !== undefined && found.has(until))) break;
+    if (page.length < pageSize || (until !== undefined && found.has(until))) break;
     await nextTurn();
   }
   return [...found.values()];

@@ -14,7 +14,7 @@ import { requireSession } from "../sessions.ts";
 import type { Logger } from "../../logger.ts";
 
 /** Questions expired per batch. */
-const expiredAtOnce = 100;
+const pageSize = 100;
 
 /** Services that approvals use. */
 export interface ApprovalServices {
@@ -118,7 +118,7 @@ async function expireApprovals(
   let denied = 0;
   // Questions that never expire, and those that fail, must not block the others.
   for (let kept = 0; ;) {
-    const page = await services.storage.approvals.askedBefore(limit, { limit: expiredAtOnce, offset: kept });
+    const page = await services.storage.approvals.askedBefore(limit, { limit: pageSize, offset: kept });
     for (const approval of page) {
       if (signal.aborted) return denied;
       try {
@@ -129,7 +129,7 @@ async function expireApprovals(
         onFailure(error, approval);
       }
     }
-    if (page.length < expiredAtOnce) return denied;
+    if (page.length < pageSize) return denied;
     await nextTurn();
   }
 }

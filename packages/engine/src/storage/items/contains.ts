@@ -3,8 +3,8 @@ import type { JsonObject } from "../records.ts";
 
 /** Comparisons of keys and elements that one look makes at most: two long lists of objects would hold up everybody. */
 const maxComparisons = 1_000_000;
-/** So many plain elements of a list are looked up in the time of one other comparison. */
-const plainAtOnce = 10;
+/** Plain elements of a list that are looked up in the time of one other comparison. */
+const plainPerComparison = 10;
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -44,7 +44,7 @@ function listContains(list: readonly unknown[], filter: readonly unknown[], spen
         return containsWithin(element, wanted, spent);
       });
     }
-    if (plain === undefined) spend(spent, list.length / plainAtOnce);
+    if (plain === undefined) spend(spent, list.length / plainPerComparison);
     plain ??= new Set(list);
     return plain.has(wanted);
   });

@@ -4,11 +4,11 @@ import { bytesOf, type ItemRows, type ItemVectors, type PendingRow, type Pending
 import { type ItemHit, nearestItems, searchItems } from "./item-search.ts";
 import type { ItemQuery } from "./store-items.ts";
 
-/** Items that are embedded before a query, where that is still to do, and milliseconds after which no request is begun for them. */
+/** Maximum pending items embedded before a query, and milliseconds after which no further request is sent for them. */
 const [maxCaughtUp, catchUpTime] = [500, 15_000];
-/** Items that are embedded with one request, and milliseconds for it. */
-const [embeddedAtOnce, patience] = [20, 30_000];
-/** Characters of a text that are left where the model refuses all of it: in any language less than models read at once. */
+/** Items embedded per request, and its timeout in milliseconds. */
+const [batchSize, patience] = [20, 30_000];
+/** Characters of a text that are embedded if the model refuses the whole text: below every model's limit in any language. */
 const cutLength = 5000;
 /** What models say of a text that they do not take; what else goes wrong is not the item's. */
 const refusals = ["api_error", "context_overflow", "invalid_parameter", "too_large"];
@@ -45,8 +45,8 @@ export async function embedItems(
   const pending = await items.pending(owner, wanted, index.madeBy);
   const work: Work = { items, index, until, refused: [], takesOthers: false };
   let [failed, reason]: [number, unknown] = [0, undefined];
-  for (let at = 0; at < pending.length && performance.now() < until; at += embeddedAtOnce) {
-    const failure = await embedBatch(work, pending.slice(at, at + embeddedAtOnce));
+  for (let at = 0; at < pending.length && performance.now() < until; at += batchSize) {
+    const failure = await embedBatch(work, pending.slice(at, at + batchSize));
     if (failure === undefined) continue;
     failed += failure.isOver ? pending.length - at : failure.items;
     reason = failure.error;
@@ -71,7 +71,7 @@ export function createPendingEmbedder(): CatchUp {
     const known = underWay.get(key);
     if (known !== undefined) return known;
     const until = performance.now() + catchUpTime;
-    const work = embedItems(indexed, { owner, prefix, most: maxCaughtUp, until }).finally(() => underWay.delete(key));
+    const work = embedItems(indexed, { owner, prefix, limit: maxCaughtUp, until }).finally(() => underWay.delete(key));
     underWay.set(key, work);
     return work;
   };
@@ -107,10 +107,10 @@ async function embedCut(work: Work, row: PendingRow, failure: Failure): Promise<
   return { ...failure, error: problem.error };
 }
 
-async function embedTogether(work: Work, rows: readonly PendingRow[], longest = Infinity): Promise<void> {
+async function embedTogether(work: Work, rows: readonly PendingRow[], maxLength = Infinity): Promise<void> {
   const { items, index } = work;
   const texts = rows.map(({ parsed, indexed }) =>
-    textsToEmbed(parsed, indexed, index.fields).map((text) => text.slice(0, longest).toWellFormed()),
+    textsToEmbed(parsed, indexed, index.fields).map((text) => text.slice(0, maxLength).toWellFormed()),
   );
   const all = texts.flat();
   const vectors = all.length === 0 ? [] : await index.embed(all, AbortSignal.timeout(patience));

@@ -79,10 +79,10 @@ export function changeOver(item: WrittenItem, found: ChangedRow | undefined): Wr
   ];
 }
 
-/** Which items are to be embedded: those at these places, or so many below a namespace, last changed first. */
+/** Which items are to be embedded: those at these places, or at most `limit` below a namespace, last changed first. */
 export type PendingQuery =
   | { places: readonly { namespace: readonly string[]; key: string }[] }
-  | { prefix: readonly string[]; most: number };
+  | { prefix: readonly string[]; limit: number };
 
 /**
  * What a database does for the items of the store; `ItemStore` is made of it. A namespace is its labels, each with a dot

@@ -48,8 +48,8 @@ function byScore(one: ItemHit, other: ItemHit): number {
 
 /** Items that a query by meaning looks at, the last changed. */
 const maxLookedAt = 10_000;
-/** Items that are compared at a time: a few milliseconds. */
-const comparedAtOnce = 50;
+/** Items compared before other work may run: a few milliseconds. */
+const comparedPerBatch = 50;
 
 /**
  * The ids of the items whose texts are nearest to a vector, nearest first, then those that are not to be looked at,
@@ -64,9 +64,9 @@ export async function nearestItems(
   const candidates = await items.idsBelow(owner, rangeOf(prefix), { limit: maxLookedAt, offset: 0 });
   const hasFilter = Object.keys(filter).length > 0;
   let hits: ItemHit[] = [];
-  for (let at = 0; at < candidates.length; at += comparedAtOnce) {
+  for (let at = 0; at < candidates.length; at += comparedPerBatch) {
     if (at > 0) await nextTurn();
-    const batch = candidates.slice(at, at + comparedAtOnce);
+    const batch = candidates.slice(at, at + comparedPerBatch);
     const contents = hasFilter ? await items.contents(batch) : [];
     const fitting = hasFilter ? contents.filter(({ value }) => fits(value, filter)).map(({ id }) => id) : batch;
     const best = new Map<number, number>();

@@ -76,8 +76,8 @@ export interface PieceRows {
   found(pieces: readonly number[]): Promise<(Omit<FoundPiece, "score"> & { piece: number })[]>;
 }
 
-/** Pieces that are compared at a time: a few milliseconds. */
-const comparedAtOnce = 250;
+/** Pieces compared before other work may run: a few milliseconds. */
+const comparedPerBatch = 250;
 
 /** The pieces whose vectors are nearest to that of the query, the nearest first. */
 export async function nearestPieces(
@@ -87,10 +87,10 @@ export async function nearestPieces(
 ): Promise<FoundPiece[]> {
   const pieces = await rows.at(path);
   let best: { piece: number; score: number }[] = [];
-  for (let at = 0; at < pieces.length; at += comparedAtOnce) {
+  for (let at = 0; at < pieces.length; at += comparedPerBatch) {
     if (at > 0) await nextTurn();
     signal.throwIfAborted();
-    const batch = pieces.slice(at, at + comparedAtOnce);
+    const batch = pieces.slice(at, at + comparedPerBatch);
     const scores = new Map(
       (await rows.vectors(batch)).map((row) => [row.piece, cosineSimilarity(vector, floatsOf(row.vector))]),
     );

@@ -5,7 +5,7 @@ import { readToolName } from "./literal.ts";
 import { addSpace, readSpace, readTag, tagNames } from "./tag.ts";
 import { readValue } from "./value.ts";
 
-const longestSpace = 100;
+const maxSpaceLength = 100;
 
 /**
  * Parses GLM's raw format, left by servers that do not parse it: in `<tool_call>` the tool's name, then pairs of
@@ -18,7 +18,7 @@ export function* readArgumentPairs(
 ): Reading<string | undefined> {
   const name = yield* readToolName(cursor);
   if (!isTool(name)) return name;
-  const space = yield* readSpace(cursor, longestSpace);
+  const space = yield* readSpace(cursor, maxSpaceLength);
   while (cursor.mustWait) yield;
   const names = tagNames(["arg_key", "arg_value", around]);
   if (cursor.char !== "<") return name + space;

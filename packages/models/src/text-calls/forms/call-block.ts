@@ -7,7 +7,7 @@ import { addSpace, readSpace, readTag, tagNames, type Tag, type TagNames } from 
 import { readValue } from "./value.ts";
 
 /** Maximum white space between two tags before a call is recognised. */
-const longestSpace = 1000;
+const maxSpaceLength = 1000;
 
 /** Envelope tags, which contain only calls. */
 export const envelopes = ["tool_use", "tool_call", "tool_calls", "function_calls"];
@@ -22,7 +22,7 @@ export function* readEnvelope(reading: CallReading, opened: string, name: string
   const names = tagNames([closing, "invoke", "function", ...tools]);
   let read: string | undefined = opened;
   for (;;) {
-    const space: string = yield* readSpace(cursor, longestSpace);
+    const space: string = yield* readSpace(cursor, maxSpaceLength);
     if (read !== undefined) read += space;
     while (cursor.mustWait) yield;
     if (cursor.char === "{") {
@@ -88,7 +88,7 @@ function* readOwnTag(
     yield* readParameters(reading, new CallDraft(tag.name, opened, parts), form, around);
     return undefined;
   }
-  const read = opened + (yield* readSpace(cursor, longestSpace));
+  const read = opened + (yield* readSpace(cursor, maxSpaceLength));
   while (cursor.mustWait) yield;
   if (cursor.char !== "<") return read;
   const { raw, tag: next } = yield* readTag(cursor, form.names(undefined));

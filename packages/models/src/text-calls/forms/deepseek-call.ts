@@ -5,7 +5,7 @@ import { readArguments } from "./json-object.ts";
 import { readLiteral, readToolName } from "./literal.ts";
 import { readSpace } from "./tag.ts";
 
-const longestSpace = 100;
+const maxSpaceLength = 100;
 const fence = "```";
 
 /** DeepSeek's special tokens. */
@@ -96,16 +96,16 @@ function* passOver(cursor: Cursor): Reading<undefined> {
 
 /** Consumes white space that contains the start or end of a code block. */
 function* readFence(cursor: Cursor, language: string): Reading<string> {
-  const space = yield* readSpace(cursor, longestSpace);
+  const space = yield* readSpace(cursor, maxSpaceLength);
   const opened = yield* readLiteral(cursor, fence);
   if (opened !== fence) return space + opened;
   const named = yield* readLiteral(cursor, language);
-  return space + opened + named + (yield* readSpace(cursor, longestSpace));
+  return space + opened + named + (yield* readSpace(cursor, maxSpaceLength));
 }
 
 /** Consumes white space and a mark. Without a mark, `raw` is the consumed text. */
 function* readMark(cursor: Cursor): Reading<{ raw: string; found: string | undefined }> {
-  let raw = yield* readSpace(cursor, longestSpace);
+  let raw = yield* readSpace(cursor, maxSpaceLength);
   let plain = "";
   for (;;) {
     while (cursor.mustWait) yield;

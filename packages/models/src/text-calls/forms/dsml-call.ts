@@ -6,7 +6,7 @@ import { asArguments, parseJson, readBalanced } from "./json-object.ts";
 import { addSpace, readSpace } from "./tag.ts";
 import { readUntil } from "./value.ts";
 
-const longestSpace = 100;
+const maxSpaceLength = 100;
 const envelopes = new Set(["function_calls", "tool_calls", "calls"]);
 const expected =
   'Expected <｜DSML｜parameter name="…" string="true|false">value</｜DSML｜parameter> or </｜DSML｜invoke>.';
@@ -21,7 +21,7 @@ export function* readDsmlCalls(reading: CallReading): Reading<string | undefined
   let read: string | undefined = "";
   let isOpen = false;
   for (;;) {
-    const space: string = yield* readSpace(cursor, longestSpace);
+    const space: string = yield* readSpace(cursor, maxSpaceLength);
     const { raw, tag }: { raw: string; tag: DsmlTag | undefined } = yield* readDsmlTag(cursor);
     if (tag?.name === "invoke" && tag.about !== undefined && reading.mayName(tag.about)) {
       yield* readInvoke(reading, tag, (read ?? "") + space + raw);

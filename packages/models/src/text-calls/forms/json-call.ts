@@ -8,7 +8,7 @@ import type { PartList } from "./tool-use.ts";
 const nameKeys = ["tool", "name"];
 const argumentKeys = ["arguments", "parameters", "args", "input"];
 const maxNameLength = 64;
-const longestSpace = 100;
+const maxSpaceLength = 100;
 const Call = z.looseObject(Object.fromEntries(argumentKeys.map((key) => [key, z.unknown().optional()])));
 
 /**
@@ -40,14 +40,14 @@ function* readHead(
   cursor.skip();
   const texts: { text: string; quote: string }[] = [];
   for (const mark of [":", ",", ":"]) {
-    raw += yield* readSpace(cursor, longestSpace);
+    raw += yield* readSpace(cursor, maxSpaceLength);
     const found = yield* readText(cursor);
     raw += found.raw;
     if (found.text === undefined) return { raw };
     texts.push({ text: found.text, quote: found.raw.charAt(0) });
     const isRight = [nameKeys.includes(found.text), isTool(found.text), argumentKeys.includes(found.text)];
     if (isRight[texts.length - 1] !== true) return { raw };
-    raw += yield* readSpace(cursor, longestSpace);
+    raw += yield* readSpace(cursor, maxSpaceLength);
     while (cursor.mustWait) yield;
     const [key, name] = texts;
     const isBare = cursor.char === "}" && texts.length === 2 && key?.text === "tool";

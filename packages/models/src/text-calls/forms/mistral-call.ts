@@ -8,7 +8,7 @@ import { readSpace } from "./tag.ts";
 const opening = "[TOOL_CALLS]";
 const callId = "[CALL_ID]";
 const args = "[ARGS]";
-const longestSpace = 100;
+const maxSpaceLength = 100;
 
 /**
  * Parses Mistral's raw format at a `[`, left by servers that do not parse it: `[TOOL_CALLS]` and a JSON list of calls,
@@ -19,7 +19,7 @@ export function* readMistralCalls(reading: CallReading): Reading<string | undefi
   const { cursor } = reading;
   const opened = yield* readLiteral(cursor, opening);
   if (opened !== opening) return opened;
-  const read = opened + (yield* readSpace(cursor, longestSpace));
+  const read = opened + (yield* readSpace(cursor, maxSpaceLength));
   while (cursor.mustWait) yield;
   return cursor.char === "[" ? yield* readList(reading, read) : yield* readNamed(reading, read);
 }
@@ -29,7 +29,7 @@ function* readList(reading: CallReading, opened: string): Reading<string | undef
   let read: string | undefined = `${opened}[`;
   cursor.skip();
   for (;;) {
-    const space: string = yield* readSpace(cursor, longestSpace);
+    const space: string = yield* readSpace(cursor, maxSpaceLength);
     while (cursor.mustWait) yield;
     const { char } = cursor;
     if (char === "{") {
@@ -59,7 +59,7 @@ function* readNamed(reading: CallReading, opened: string): Reading<string | unde
   if (id === callId) read += id + (yield* readToolName(cursor));
   else cursor.unread(id);
   const mark = yield* readLiteral(cursor, args);
-  read += mark + (yield* readSpace(cursor, longestSpace));
+  read += mark + (yield* readSpace(cursor, maxSpaceLength));
   while (cursor.mustWait) yield;
   if ((mark !== "" && mark !== args) || cursor.char !== "{") return read;
   yield* readArguments(reading, name, read);

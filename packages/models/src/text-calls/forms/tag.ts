@@ -17,7 +17,7 @@ export interface Tag {
 }
 
 /** Maximum characters after the name. */
-const longestRest = 200;
+const maxRestLength = 200;
 const nameCharacter = /[\w.-]/;
 const attribute = /^(?:=|\s[^]*?\bname\s*=)\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))/;
 
@@ -78,20 +78,20 @@ export function* readRest(cursor: Cursor): Reading<string> {
   for (;;) {
     while (cursor.mustWait) yield;
     const { char } = cursor;
-    if (char === "" || char === "<" || rest.length > longestRest) return rest;
+    if (char === "" || char === "<" || rest.length > maxRestLength) return rest;
     rest += char;
     cursor.skip();
     if (char === ">") return rest;
   }
 }
 
-/** Consumes at most `most` characters of white space. */
-export function* readSpace(cursor: Cursor, most: number): Reading<string> {
+/** Consumes at most `maxLength` characters of white space. */
+export function* readSpace(cursor: Cursor, maxLength: number): Reading<string> {
   let space = "";
   for (;;) {
     while (cursor.mustWait) yield;
     const { char } = cursor;
-    if (space.length >= most || char === "" || char.trim() !== "") return space;
+    if (space.length >= maxLength || char === "" || char.trim() !== "") return space;
     space += char;
     cursor.skip();
   }
@@ -100,7 +100,7 @@ export function* readSpace(cursor: Cursor, most: number): Reading<string> {
 /** Consumes white space inside a call; then a character is available, or the reply has ended. */
 export function* addSpace(cursor: Cursor, draft: CallDraft): Reading<void> {
   for (;;) {
-    const space = yield* readSpace(cursor, longestRest);
+    const space = yield* readSpace(cursor, maxRestLength);
     if (space === "") return;
     draft.add(space);
   }

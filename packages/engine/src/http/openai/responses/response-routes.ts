@@ -144,7 +144,8 @@ function keptOf(body: ResponseBody): StoredRequest {
   };
 }
 
-const runsAtOnce = 20;
+/** Runs per query. */
+const pageSize = 20;
 
 /** The thread to continue: that of the previous response, which must be its last, or the named one. */
 async function threadOf(services: HttpServices, context: HttpContext, body: ResponseBody): Promise<string | undefined> {
@@ -153,7 +154,7 @@ async function threadOf(services: HttpServices, context: HttpContext, body: Resp
   if (!previous) return named ?? context.req.header("x-thread-id");
   const { run } = await requireResponse(services, previous, "previous_response_id");
   const { session_id } = run;
-  if (!(await goesOn(services, run))) return session_id;
+  if (!(await hasLaterTurn(services, run))) return session_id;
   // Looked for last: the same request may have begun its run meanwhile.
   if ((await repeatedRun(services, session_id, submissionOf(context, body))) !== undefined) return session_id;
   const message = `The conversation has gone on after ${previous}. Continue its last response, or send the whole history.`;
@@ -161,14 +162,14 @@ async function threadOf(services: HttpServices, context: HttpContext, body: Resp
 }
 
 /** Whether a conversation has gone on after a run. A failed or stopped turn is retried from where it began. */
-async function goesOn({ runs }: HttpServices, { session_id, run_id }: Run): Promise<boolean> {
-  for (let offset = 0; ; offset += runsAtOnce) {
-    const page = await runs.list(session_id, { limit: runsAtOnce, offset });
+async function hasLaterTurn({ runs }: HttpServices, { session_id, run_id }: Run): Promise<boolean> {
+  for (let offset = 0; ; offset += pageSize) {
+    const page = await runs.list(session_id, { limit: pageSize, offset });
     for (const one of page) {
       if (one.run_id === run_id) return false;
       if (one.error === null && one.stop_requested === null) return true;
     }
-    if (page.length < runsAtOnce) return false;
+    if (page.length < pageSize) return false;
   }
 }
 

@@ -174,8 +174,8 @@ function sumsOf({ requests, input_tokens, output_tokens, cached_tokens, cost }: 
 function periodOf(period: Period, used: Usage, limits: UsageLimits, time: number): z.infer<typeof PeriodShape> {
   const own = { tokens: limits[`tokens_per_${period}`] ?? null, cost: limits[`cost_per_${period}`] ?? null };
   const leftOf = (of: "tokens" | "cost"): number | null => {
-    const most = own[of];
-    return most === null ? null : Math.max(0, most - amountOf(used, of));
+    const limit = own[of];
+    return limit === null ? null : Math.max(0, limit - amountOf(used, of));
   };
   return {
     ...sumsOf(used),

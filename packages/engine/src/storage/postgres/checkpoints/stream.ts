@@ -11,8 +11,8 @@ import { type Batch, writeFirstRows, writeRows } from "./batch.ts";
 import type { Threads } from "./threads.ts";
 import type { Place } from "./loader.ts";
 
-/** Milliseconds between two retries during an outage: the first and the longest pause. */
-const [firstPause, longestPause] = [50, 1_000];
+/** Milliseconds between two retries during an outage: the first and the maximum. */
+const [minPauseMs, maxPauseMs] = [50, 1_000];
 /** Milliseconds after which a write gives up during an outage. */
 const patience = 60_000;
 
@@ -126,13 +126,13 @@ export class AttemptStream {
     const rows = batch.toValues();
     const until = performance.now() + patience;
     let isUnknown = false;
-    for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+    for (let pause = minPauseMs; ; pause = Math.min(2 * pause, maxPauseMs)) {
       try {
         if (await this.#sendOnce(rows)) return;
         // A try that got no answer may have been carried out since it was looked for.
         if (isUnknown && (await this.#hasHappened(batch, until))) return;
         await this.#continueAttempt(batch.events?.first);
-        pause = firstPause;
+        pause = minPauseMs;
       } catch (error) {
         const isAway = error instanceof AppError && error.code === "storage_unavailable";
         if (!isAway || performance.now() > until) throw error;
@@ -162,9 +162,9 @@ export class AttemptStream {
     const { run_id, attempt } = this.#of;
     const standing = await this.#standing();
     // Another store of the same attempt has written: this one goes on from there.
-    const goesOn = standing.writes > this.#writes;
-    if (goesOn) this.#writes = standing.writes;
-    if (goesOn && attempt !== undefined) return;
+    const hasMoved = standing.writes > this.#writes;
+    if (hasMoved) this.#writes = standing.writes;
+    if (hasMoved && attempt !== undefined) return;
     if (standing.writes < this.#writes) throw this.giveUp();
     const problem = `Expected an event id above ${standing.last_id} in run "${run_id}", got ${firstEvent}.`;
     throw new AppError("invalid_state", problem);
@@ -220,7 +220,7 @@ export async function retryDuringOutage<Result>(
   again = (): boolean => true,
 ): Promise<Result> {
   const until = performance.now() + patience;
-  for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
+  for (let pause = minPauseMs; ; pause = Math.min(2 * pause, maxPauseMs)) {
     try {
       return await work();
     } catch (error) {

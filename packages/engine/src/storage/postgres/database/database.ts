@@ -196,15 +196,15 @@ export class PostgresDatabase implements Statements {
     isOfRun = false,
     isOver: () => boolean = () => false,
   ): Promise<Result> {
-    const most = (again: boolean): number =>
+    const maxWaitMs = (again: boolean): number =>
       isOfRun || isAskedByRun() ? runPatience : again ? unknownPatience : outagePatience;
-    return await this.#untilThere(work, most, isOver);
+    return await this.#untilThere(work, maxWaitMs, isOver);
   }
 
-  /** Does work until PostgreSQL answers, for `most` milliseconds; `again`: it may have been done already. */
+  /** Does work until PostgreSQL answers, for `maxWaitMs` milliseconds; `again`: it may have been done already. */
   async #untilThere<Result>(
     work: (again: boolean) => Promise<Result>,
-    most: (again: boolean) => number,
+    maxWaitMs: (again: boolean) => number,
     isOver: () => boolean = () => false,
   ): Promise<Result> {
     const begun = performance.now();
@@ -215,7 +215,7 @@ export class PostgresDatabase implements Statements {
       } catch (error) {
         if (!(error instanceof AppError) || error.code !== "storage_unavailable" || isOver()) throw error;
         again ||= this.#unknown.has(error);
-        if (performance.now() - begun + pause > most(again)) throw error;
+        if (performance.now() - begun + pause > maxWaitMs(again)) throw error;
         await sleep(pause * (0.5 + Math.random() / 2));
       }
     }
@@ -259,8 +259,8 @@ export class PostgresDatabase implements Statements {
         }
         const storageError = toStorageError(error, this.place);
         // Nothing was sent: it is tried again until PostgreSQL has had the time to start anew.
-        const most = isAskedByRun() ? runPatience : outagePatience;
-        const waits = performance.now() - begun < most && client === undefined && this.#closing === undefined;
+        const maxWaitMs = isAskedByRun() ? runPatience : outagePatience;
+        const waits = performance.now() - begun < maxWaitMs && client === undefined && this.#closing === undefined;
         if (waits && storageError.code === "storage_unavailable") {
           await sleep(50 * (0.5 + Math.random()));
           continue;

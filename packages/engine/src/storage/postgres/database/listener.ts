@@ -7,8 +7,8 @@ import { AppError } from "../../../errors/errors.ts";
 const [beat, beatPatience] = [5_000, 2_000];
 /** Timeouts in milliseconds: of connecting, and of a test notification to this server itself. */
 const [connectPatience, testPatience] = [3_000, 1_000];
-/** Milliseconds between two attempts: the first and the longest pause, and where no notifications arrive at all. */
-const [shortest, longest, refused] = [50, 5_000, 60_000];
+/** Milliseconds between two attempts to connect: the first pause, the maximum, and the pause where notifications never arrive. */
+const [minPauseMs, maxPauseMs, refused] = [50, 5_000, 60_000];
 
 /** Options of a listener. */
 export interface ListenerOptions {
@@ -149,7 +149,7 @@ export class Listener {
     if (this.#stopped.signal.aborted) return;
     if (!this.#wasReported) this.#parts.onLost(error);
     this.#wasReported = true;
-    const pause = error instanceof AppError ? refused : Math.min(shortest * 2 ** this.#tries, longest);
+    const pause = error instanceof AppError ? refused : Math.min(minPauseMs * 2 ** this.#tries, maxPauseMs);
     this.#tries += 1;
     this.#schedule(pause * (0.5 + Math.random() / 2), () => void this.#open());
   }

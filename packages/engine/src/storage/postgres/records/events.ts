@@ -9,10 +9,10 @@ import type { EventStore } from "../../storage.ts";
 import { dataOf } from "../checkpoints/batch.ts";
 import { asyncCommit, type PostgresDatabase } from "../database/database.ts";
 
-/** How many groups one look at the log takes at most: a group is about 50 ms of events. */
-const rowsAtOnce = 16;
-/** How many rows one call of `expire` removes. */
-const rowsExpiredAtOnce = 100;
+/** Maximum groups per read of the log: a group is about 50 ms of events. */
+const rowsPerRead = 16;
+/** Rows that one call of `expire` removes. */
+const rowsPerExpiry = 100;
 
 const StandingRow = z.object({ last_id: z.number(), is_over: z.boolean() });
 const LastRow = z.object({ last_id: z.number() });
@@ -37,12 +37,12 @@ const expirePart = `WITH log AS (
     SELECT id FROM runs WHERE log_kept AND created_at < $1 AND updated_at < $1 AND status NOT IN ('pending', 'running')
     ORDER BY created_at LIMIT 1 FOR UPDATE SKIP LOCKED
   ), part AS (
-    SELECT last_id FROM run_events WHERE run = (SELECT id FROM log) ORDER BY last_id LIMIT ${rowsExpiredAtOnce}
+    SELECT last_id FROM run_events WHERE run = (SELECT id FROM log) ORDER BY last_id LIMIT ${rowsPerExpiry}
   ), gone AS (
     DELETE FROM run_events WHERE run = (SELECT id FROM log) AND last_id IN (SELECT last_id FROM part)
   ), noted AS (
     UPDATE runs SET expired_events = coalesce((SELECT max(last_id) FROM part), expired_events),
-      log_kept = (SELECT count(*) FROM part) = ${rowsExpiredAtOnce}
+      log_kept = (SELECT count(*) FROM part) = ${rowsPerExpiry}
     WHERE id = (SELECT id FROM log) RETURNING id, ${asyncCommit}
   )
   SELECT count(*) AS runs FROM noted`;
@@ -74,7 +74,7 @@ export function createEventStore(
     const found: RunEvent[] = [];
     let cursor = after;
     while (found.length < limit) {
-      const page = [runId, cursor, Math.min(rowsAtOnce, limit - found.length)];
+      const page = [runId, cursor, Math.min(rowsPerRead, limit - found.length)];
       const rows = readRows(GroupRow, "run_events", await database.read(selectGroups, page));
       if (rows.length === 0) break;
       // A group may hold many events, and the state of a long session: no more of them are read than are asked for.

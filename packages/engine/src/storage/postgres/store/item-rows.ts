@@ -166,7 +166,7 @@ async function pendingItems(
   const range = rangeOf(wanted.prefix);
   const sql = `${pendingSql} AND ($4::text IS NULL OR (namespace >= $4 AND namespace < $5::text))
     ${newestFirst} LIMIT $6`;
-  const values = [...given, range?.from ?? null, range?.to ?? null, wanted.most];
+  const values = [...given, range?.from ?? null, range?.to ?? null, wanted.limit];
   return readRows(PendingRow, "store_items", await database.read(sql, values));
 }
 

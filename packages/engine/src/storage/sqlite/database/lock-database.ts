@@ -68,8 +68,8 @@ function lockFile(file: string, path: string): BetterSqlite3.Database {
   }
 }
 
-/** Pages given back at once: about a millisecond's work. */
-const pagesAtOnce = 64;
+/** Pages given back per transaction: about a millisecond's work. */
+const pagesPerStep = 64;
 
 /** Gives the free pages of a database back to the file system, a few at a time, so that others work meanwhile. */
 export async function vacuum(database: Database): Promise<void> {
@@ -77,7 +77,7 @@ export async function vacuum(database: Database): Promise<void> {
   for (let left = database.read(free); left > 0;) {
     await retryBusy(() =>
       database.transaction(() => {
-        database.raw.pragma(`incremental_vacuum(${pagesAtOnce})`);
+        database.raw.pragma(`incremental_vacuum(${pagesPerStep})`);
       }),
     );
     const now = database.read(free);

@@ -14,10 +14,10 @@ import { storeUsage } from "../records/usage.ts";
 import { DecodedGroups, packEvents, unpackEvents } from "../../events/event-batch.ts";
 import { LogFollower, type LogState } from "../../events/follow-events.ts";
 
-/** How many rows one look at the log takes at most: a row holds one group, about 50 ms of events. */
-const rowsAtOnce = 16;
-/** How many rows one call of `expire` removes: a commit of some milliseconds. */
-const rowsExpiredAtOnce = 100;
+/** Maximum rows per read of the log: a row holds one group, about 50 ms of events. */
+const rowsPerRead = 16;
+/** Rows that one call of `expire` removes: a commit of some milliseconds. */
+const rowsPerExpiry = 100;
 
 const LogRow = z.object({
   run: z.number(),
@@ -97,13 +97,13 @@ function expirePart(database: Database, before: string): boolean {
   const part = `SELECT max(last_id) AS last_id, count(*) AS count FROM (
       SELECT last_id FROM run_events WHERE run = ? ORDER BY last_id LIMIT ?
     )`;
-  const row = database.prepare(part).get(log.id, rowsExpiredAtOnce);
+  const row = database.prepare(part).get(log.id, rowsPerExpiry);
   const { last_id, count } = parseRow(PartRow, "run_events", row);
   if (last_id !== null) {
     database.prepare("DELETE FROM run_events WHERE run = ? AND last_id <= ?").run(log.id, last_id);
     database.prepare("UPDATE runs SET expired_events = ? WHERE id = ?").run(last_id, log.id);
   }
-  if (count < rowsExpiredAtOnce) database.prepare("UPDATE runs SET log_kept = 0 WHERE id = ?").run(log.id);
+  if (count < rowsPerExpiry) database.prepare("UPDATE runs SET log_kept = 0 WHERE id = ?").run(log.id);
   return true;
 }
 
@@ -137,7 +137,7 @@ export function createEventStore(database: Database, commits: GroupCommit, codec
     const found: RunEvent[] = [];
     let cursor = after;
     while (found.length < limit) {
-      const wanted = Math.min(rowsAtOnce, limit - found.length);
+      const wanted = Math.min(rowsPerRead, limit - found.length);
       const rows = database.read(() => readBatches(database, runId, cursor, wanted));
       for (const row of rows) {
         const events = await groups.get(`${runId} ${row.last_id}`, () => readGroup(database, codec, runId, row));

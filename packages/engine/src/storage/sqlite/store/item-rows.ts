@@ -73,9 +73,9 @@ function pendingItems(database: Database, owner: string, wanted: PendingQuery, m
   }
   const range = rangeOf(wanted.prefix);
   const statement = database.prepare(
-    `${select} ${range === undefined ? "" : `AND ${isInRange}`} ${newestFirst} LIMIT @most`,
+    `${select} ${range === undefined ? "" : `AND ${isInRange}`} ${newestFirst} LIMIT @limit`,
   );
-  return readRows(PendingRow, "store_items", statement.all({ ...common, ...range, most: wanted.most }));
+  return readRows(PendingRow, "store_items", statement.all({ ...common, ...range, limit: wanted.limit }));
 }
 
 function keep(database: Database, { row, vectors }: ItemVectors, madeBy: string): void {
