@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { request } from "./client.ts";
 import { pictureType } from "./file-content.ts";
 
-/** Pixels of the longer side of a picture, as models look at it. */
-const longestSide = 1_568;
+/** Maximum pixels of a picture's longer side: models scale larger ones down. */
+const maxSidePixels = 1_568;
 
 /** Puts a file into the workspace, a large picture smaller; gives its path there. */
 export async function uploadFile(file: File): Promise<string> {
@@ -19,7 +19,7 @@ async function smaller(file: File): Promise<Blob | undefined> {
   const picture = await createImageBitmap(file).catch(() => undefined);
   if (picture === undefined) return undefined;
   try {
-    const scale = longestSide / Math.max(picture.width, picture.height);
+    const scale = maxSidePixels / Math.max(picture.width, picture.height);
     if (scale >= 1) return undefined;
     const canvas = new OffscreenCanvas(Math.round(picture.width * scale), Math.round(picture.height * scale));
     canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);

@@ -9,8 +9,8 @@ import {
   type ValidatorType,
 } from "@rjsf/utils";
 
-/** Problems of a value that are shown; one wrong branch of a union has many. */
-const most = 20;
+/** Maximum problems shown for a value; one wrong branch of a union has many. */
+const maxProblems = 20;
 
 /** What of a value does not fit a schema, without `eval`. A schema that cannot be read refuses nothing: the server decides. */
 export function problemsOf(schema: RJSFSchema, value: unknown): RJSFValidationError[] {
@@ -18,7 +18,7 @@ export function problemsOf(schema: RJSFSchema, value: unknown): RJSFValidationEr
     // Both are JSON Schema; the types of the two packages differ in what they call a draft.
     const result = new Validator(unmarked(schema) as Schema, "2020-12", false).validate(value);
     const units = result.errors.filter(({ keyword }) => !groups.has(keyword));
-    return (units.length === 0 ? result.errors : units).slice(0, most).map((unit) => {
+    return (units.length === 0 ? result.errors : units).slice(0, maxProblems).map((unit) => {
       const path = unit.instanceLocation.split("/").slice(1).map(unescaped);
       const missing =
         unit.keyword === "required" ? /"(?<name>[^"]+)"\.?$/u.exec(unit.error)?.groups?.["name"] : undefined;

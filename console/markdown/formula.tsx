@@ -1,8 +1,8 @@
 import type Katex from "katex";
 import { useEffect, useRef, useState } from "react";
 
-/** Characters of a formula that is drawn; a longer one is shown as it is written. */
-const longest = 10_000;
+/** Maximum characters of a formula that is rendered; a longer one is shown as source. */
+const maxLength = 10_000;
 
 /** A formula of LaTeX. What cannot be read, and what is not there yet, is shown as it is written. */
 export function Formula({ source, text, isBlock }: { source: string; text: string; isBlock: boolean }) {
@@ -10,7 +10,7 @@ export function Formula({ source, text, isBlock }: { source: string; text: strin
   const [drawn, setDrawn] = useState<string>();
   useEffect(() => {
     let isCurrent = true;
-    if (text.length > longest) return undefined;
+    if (text.length > maxLength) return undefined;
     void loadKatex().then(({ render, ParseError }) => {
       if (!isCurrent || place.current === null) return;
       try {

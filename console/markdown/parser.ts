@@ -84,9 +84,9 @@ export function growingParser(): (text: string) => Parsed {
 
 function commonStart(one: string, other: string): number {
   if (other.startsWith(one)) return one.length;
-  const most = Math.min(one.length, other.length);
+  const shorter = Math.min(one.length, other.length);
   let length = 0;
-  while (length < most && one.charCodeAt(length) === other.charCodeAt(length)) length += 1;
+  while (length < shorter && one.charCodeAt(length) === other.charCodeAt(length)) length += 1;
   return length;
 }
 

@@ -20,7 +20,7 @@ export function DiffLines({ lines, onUndo }: { lines: readonly DiffLine[]; onUnd
   const table = (
     <LineTable
       lines={isCut ? lines.slice(0, firstLines) : lines}
-      longest={isCut ? firstLetters : Infinity}
+      maxLength={isCut ? firstLetters : Infinity}
       onUndo={onUndo}
     />
   );
@@ -37,11 +37,11 @@ export function DiffLines({ lines, onUndo }: { lines: readonly DiffLine[]; onUnd
 
 function LineTable({
   lines,
-  longest,
+  maxLength,
   onUndo,
 }: {
   lines: readonly DiffLine[];
-  longest: number;
+  maxLength: number;
   onUndo: UndoHunk | undefined;
 }) {
   const { t } = useTranslation();
@@ -58,7 +58,9 @@ function LineTable({
                 <td className="diff-number">{old_line}</td>
                 <td className="diff-number">{new_line}</td>
                 <td className="diff-sign">{kind === "added" ? "+" : kind === "removed" ? "−" : ""}</td>
-                <td className="diff-text">{visible(text.length > longest ? `${text.slice(0, longest)}…` : text)}</td>
+                <td className="diff-text">
+                  {visible(text.length > maxLength ? `${text.slice(0, maxLength)}…` : text)}
+                </td>
               </tr>
             </Fragment>
           ))}

@@ -8,12 +8,12 @@ export function separatorOf(path: string): "," | ";" | "\t" | undefined {
 export function rowsOf(
   text: string,
   separator: "," | ";" | "\t",
-  most: number,
+  maxRows: number,
 ): { rows: string[][]; isWhole: boolean } {
   const by = separator === "," ? commonOf(text) : separator;
   const rows: string[][] = [];
   let at = text.startsWith("\uFEFF") ? 1 : 0;
-  while (at < text.length && rows.length < most) {
+  while (at < text.length && rows.length < maxRows) {
     const row: string[] = [];
     let isRow = true;
     while (isRow) {

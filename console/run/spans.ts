@@ -83,8 +83,8 @@ export interface Stretch {
   isIdle: boolean;
 }
 
-/** Idle milliseconds from which on a gap is drawn narrow. */
-const longestIdle = 2_000;
+/** Gaps without activity that are longer than this are drawn narrow. */
+const minIdleMs = 2_000;
 /** How wide a narrow gap is, as a part of the busy time. */
 const narrow = 0.02;
 
@@ -131,10 +131,10 @@ function gapsOf(busy: [number, number][], first: number, last: number): [number,
   const gaps: [number, number][] = [];
   let reached = first;
   for (const [from, to] of busy.toSorted((one, other) => one[0] - other[0])) {
-    if (from - reached > longestIdle) gaps.push([reached, from]);
+    if (from - reached > minIdleMs) gaps.push([reached, from]);
     reached = Math.max(reached, to);
   }
-  if (last - reached > longestIdle) gaps.push([reached, last]);
+  if (last - reached > minIdleMs) gaps.push([reached, last]);
   return gaps;
 }
 
@@ -204,9 +204,9 @@ export interface TimeMark {
   milliseconds: number;
 }
 
-/** About how many times are written above the bars, and the least that lies between two, as a part of the width. */
+/** About how many times are written above the bars, and the minimum gap between two, as a fraction of the width. */
 const wantedMarks = 5;
-const leastGap = 0.12;
+const minGap = 0.12;
 
 /** Round times of what is seen of a run: of `zoom` parts one, which begins at `from`. */
 export function timeMarks(stretches: readonly Stretch[], from: number, zoom: number): TimeMark[] {
@@ -222,7 +222,7 @@ export function timeMarks(stretches: readonly Stretch[], from: number, zoom: num
       const place = (placeOf(stretches, begin + time) - from) * zoom;
       const before = marks.at(-1)?.at ?? -1;
       // What is written at the end would be cut.
-      if (place - before >= leastGap && place <= 1 - leastGap / 2) marks.push({ at: place, milliseconds: time });
+      if (place - before >= minGap && place <= 1 - minGap / 2) marks.push({ at: place, milliseconds: time });
     }
   }
   return marks;

@@ -19,7 +19,7 @@ interface Source {
 
 /** All that a conversation is made of; never the whole state at each step. */
 const channels = ["messages", "tools", "lifecycle", "input", "custom"];
-const longestPause = 30_000;
+const maxPauseMs = 30_000;
 /** Failures of sockets after which the events are asked for by HTTP. */
 const socketTries = 2;
 /** A socket that is not served is closed with this and the HTTP status. */
@@ -75,7 +75,7 @@ async function follow(source: Source, listener: Listener, signal: AbortSignal): 
     if (status === 401 && key !== currentKey()) continue;
     listener.onState("lost");
     if (status === 401) refused(key);
-    await pause(Math.min(longestPause, 500 * 2 ** failures) * (0.75 + Math.random() / 2), signal);
+    await pause(Math.min(maxPauseMs, 500 * 2 ** failures) * (0.75 + Math.random() / 2), signal);
     failures += 1;
   }
 }

@@ -164,14 +164,15 @@ export function runOf(threadId: string, runId: string, signal?: AbortSignal): Pr
 }
 
 /**
- * Starts a run with the same input again, in the same thread; gives the new one's id. A run that went on, as by an answer,
- * goes on from the same state, which asks anew: the newest one may ask something else, or nothing.
+ * Starts a run with the same input again, in the same thread; returns the new run's id. A run without input, such as one
+ * that answered a question, starts again from its own first checkpoint: the thread's newest one may ask something else, or
+ * nothing.
  */
 export async function runAgain(run: Pick<RunSummary, "thread_id" | "run_id">): Promise<string> {
   const { assistant_id, kwargs } = await runOf(run.thread_id, run.run_id);
   const { input, command, context } = kwargs;
-  const goesOn = input === undefined || input === null;
-  const checkpoint_id = goesOn ? await readBeginning(run.thread_id, run.run_id) : undefined;
+  const isContinuation = input === undefined || input === null;
+  const checkpoint_id = isContinuation ? await readBeginning(run.thread_id, run.run_id) : undefined;
   const begun = checkpoint_id === undefined ? { input, command } : { input: null, checkpoint_id };
   const body = { assistant_id, ...begun, context, multitask_strategy: "enqueue" };
   const started = await request(`/threads/${run.thread_id}/runs`, Run, { method: "POST", body });

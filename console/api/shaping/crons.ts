@@ -22,15 +22,15 @@ const Cron = z.object({
 /** Runs that the clock starts. */
 export type Cron = z.infer<typeof Cron>;
 
-/** Schedules that are read at most. */
-const most = 1_000;
+/** Maximum number of schedules that are read. */
+const maxCrons = 1_000;
 
 /** All schedules, the newest first. */
 export function useCrons() {
   return useQuery({
     queryKey: ["crons"],
     queryFn: ({ signal }) =>
-      request("/runs/crons/search", z.array(Cron), { method: "POST", body: { limit: most }, signal }),
+      request("/runs/crons/search", z.array(Cron), { method: "POST", body: { limit: maxCrons }, signal }),
   });
 }
 

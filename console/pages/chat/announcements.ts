@@ -5,8 +5,8 @@ import { announce } from "../../parts/announcer.tsx";
 import type { AssistantItem, ThreadState } from "../../thread/items.ts";
 import { useOpenThread } from "./thread-context.tsx";
 
-/** Characters of an answer that are read out; the rest is read where it stands. */
-const longest = 5_000;
+/** Maximum characters of an answer that a screen reader announces; the rest is read in the page. */
+const maxLength = 5_000;
 
 /** Reads an answer out once, when it is complete: while it streams, only that is announced. */
 export function useAnnouncements(): void {
@@ -24,7 +24,7 @@ export function useAnnouncements(): void {
       else if (last.thread.isBusy && !before.thread.isBusy && answer !== undefined && answer.id !== read) {
         read = answer.id;
         const words = answer.blocks.flatMap((block) => (block.kind === "text" ? [block.text] : [])).join("\n\n");
-        const said = plainText(words.slice(0, longest));
+        const said = plainText(words.slice(0, maxLength));
         announce(answer.isPartial ? t("chat.saidStopped") : t("chat.said", { said }));
       }
     });

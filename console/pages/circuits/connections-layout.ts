@@ -35,12 +35,12 @@ export interface Connections {
 }
 
 const ground = "0";
-const longest = 14;
+const maxLength = 14;
 const letter = 7.4;
 
 /** The value of a part as far as a box has room for it. */
 function shortened(value: string): string {
-  return value.length > longest ? `${value.slice(0, longest - 1)}…` : value;
+  return value.length > maxLength ? `${value.slice(0, maxLength - 1)}…` : value;
 }
 
 /** Places the parts and nets of the circuit itself, not those inside its sub-circuits. */

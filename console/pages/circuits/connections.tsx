@@ -12,8 +12,8 @@ import { Empty } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { connectionsOf, maxParts, type Pin, type Placed } from "./connections-layout.ts";
 
-/** By how much a button makes the drawing larger, and how small and how large it gets. */
-const [step, least, most] = [1.5, 0.3, 4];
+/** The zoom factor of a button, and the minimum and maximum scale. */
+const [step, minScale, maxScale] = [1.5, 0.3, 4];
 
 /** A picture of what is connected with what: a net that is pressed is marked, here and in the netlist. */
 export function Connections({
@@ -39,17 +39,17 @@ export function Connections({
   const ofNet = new Set(own.find((one) => one.name === net)?.parts);
   const isMarked = ({ kind, name: one }: Placed): boolean => (kind === "net" ? one === net : ofNet.has(one));
   const size = scale ?? 1;
-  const zoom = (by: number) => setScale(Math.min(most, Math.max(least, size * by)));
+  const zoom = (by: number) => setScale(Math.min(maxScale, Math.max(minScale, size * by)));
   const toggle = (one: string) => onNet(one === net ? undefined : one);
   return (
     <>
       <p className="hint">{t("circuits.drawing")}</p>
       {parts.length > maxParts && <p className="hint">{t("circuits.tooMany", { count: maxParts })}</p>}
       <div className="filters" role="group" aria-label={t("circuits.size")}>
-        <IconButton label={t("circuits.larger")} disabled={size >= most} onClick={() => zoom(step)}>
+        <IconButton label={t("circuits.larger")} disabled={size >= maxScale} onClick={() => zoom(step)}>
           <Plus size={16} />
         </IconButton>
-        <IconButton label={t("circuits.smaller")} disabled={size <= least} onClick={() => zoom(1 / step)}>
+        <IconButton label={t("circuits.smaller")} disabled={size <= minScale} onClick={() => zoom(1 / step)}>
           <Minus size={16} />
         </IconButton>
         <IconButton label={t("circuits.fit")} disabled={scale === undefined} onClick={() => setScale(undefined)}>

@@ -1,8 +1,8 @@
 import type { Netlist } from "../../api/shaping/circuit-shapes.ts";
 import type { Piece, TextLanguage } from "../prompts/variables.ts";
 
-/** Letters of a node after which it is completed. */
-const fewest = 2;
+/** Minimum letters of a node's name before completions are offered. */
+const minLetters = 2;
 
 /** How an editor marks and completes a netlist. */
 export function languageOf({ problems, nets }: Netlist, net: string | undefined): Omit<TextLanguage, "completeLabel"> {
@@ -19,7 +19,7 @@ export function languageOf({ problems, nets }: Netlist, net: string | undefined)
     completions: (text, caret) => {
       const before = text.slice(text.lastIndexOf("\n", caret - 1) + 1, caret);
       const begun = /^[a-z]\w*\s.*?(?<name>[\w.-]*)$/iu.exec(before)?.groups?.["name"]?.toLowerCase() ?? "";
-      if (begun.length < fewest || names.includes(begun)) return { names: [], from: caret };
+      if (begun.length < minLetters || names.includes(begun)) return { names: [], from: caret };
       return { names: names.filter((name) => name.startsWith(begun)), from: caret - begun.length };
     },
     closing: "",

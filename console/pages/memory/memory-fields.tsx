@@ -19,7 +19,7 @@ export function MemoryFields({
   onMemory: (memory: MemoryInput) => void;
 }) {
   const { t } = useTranslation(manage);
-  const longest = useMemories("").data?.limits.characters;
+  const maxLength = useMemories("").data?.limits.characters;
   const { kind, slot, content } = memory;
   const choose = (next: string) => {
     const chosen = memoryKinds.find((one) => one === next) ?? kind;
@@ -51,7 +51,7 @@ export function MemoryFields({
         <textarea
           className="input"
           rows={4}
-          maxLength={longest}
+          maxLength={maxLength}
           readOnly={isReadOnly}
           value={content}
           onChange={({ target }) => onMemory({ ...memory, content: target.value })}

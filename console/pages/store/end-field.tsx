@@ -1,14 +1,14 @@
 import { useTranslation } from "react-i18next";
 import { manage } from "../../text/manage/words.ts";
 
-/** The most minutes that the server takes. */
-const longest = 4_000_000_000;
+/** Maximum minutes that the server accepts. */
+const maxMinutes = 4_000_000_000;
 
 /** The minutes that were written, `null` for ever; `undefined`: it is no such number. */
 export function minutesOf(written: string): number | null | undefined {
   if (written.trim() === "") return null;
   const minutes = Number(written);
-  return minutes > 0 && minutes <= longest ? minutes : undefined;
+  return minutes > 0 && minutes <= maxMinutes ? minutes : undefined;
 }
 
 /** How long an item stays after it was last written or read by a program. */

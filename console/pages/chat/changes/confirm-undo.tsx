@@ -28,8 +28,8 @@ export function ConfirmUndo({
   what?: UndoSelection;
   /** What is known to stand in the way. */
   found?: readonly Conflict[];
-  /** Where it is asked before something else is done: that is gone on with, with the files taken back or as they are. */
-  before?: (goesOn: boolean) => void;
+  /** Called if the dialog was opened before another action: whether to proceed, with the files undone or as they are. */
+  before?: (proceed: boolean) => void;
   onClose: () => void;
 }) {
   const { t } = useTranslation();

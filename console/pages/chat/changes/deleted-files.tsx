@@ -11,7 +11,7 @@ import { byteSize } from "../../../text/time.ts";
 import { useChangesPlace } from "./changes-place.tsx";
 import { FileView } from "./file-dialog.tsx";
 
-/** Files that are listed at first, and with each request for more. */
+/** Files that are listed at first, and added with each click. */
 const pageSize = 50;
 
 /** The files of a folder that was deleted, each to be opened. */
@@ -19,7 +19,7 @@ export function DeletedFiles({ operation: { operation_id: id, path } }: { operat
   const { t } = useTranslation();
   const { id: threadId } = useChangesPlace();
   const { data, error, isPending, refetch } = useDeleted(threadId, id);
-  const [most, setMost] = useState(pageSize);
+  const [shownCount, setShownCount] = useState(pageSize);
   const [opened, setOpened] = useState<string>();
   const files = data?.filter(({ kind }) => kind !== "folder") ?? [];
   return (
@@ -27,7 +27,7 @@ export function DeletedFiles({ operation: { operation_id: id, path } }: { operat
       {isPending && <Loading lines={2} />}
       {error !== null && <Failed error={error} onRetry={() => void refetch()} />}
       {data !== undefined && <p className="hint">{t("operation.deletedFiles", { count: files.length })}</p>}
-      {files.slice(0, most).map(({ path: file, kind, size }) => (
+      {files.slice(0, shownCount).map(({ path: file, kind, size }) => (
         <button
           key={file}
           type="button"
@@ -40,9 +40,9 @@ export function DeletedFiles({ operation: { operation_id: id, path } }: { operat
           {size !== null && <span className="tool-time">{byteSize(size)}</span>}
         </button>
       ))}
-      {files.length > most && (
-        <button type="button" className="code-more" onClick={() => setMost(most + pageSize)}>
-          +{files.length - most}
+      {files.length > shownCount && (
+        <button type="button" className="code-more" onClick={() => setShownCount(shownCount + pageSize)}>
+          +{files.length - shownCount}
         </button>
       )}
       {opened !== undefined && (

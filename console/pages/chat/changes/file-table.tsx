@@ -13,8 +13,8 @@ const maxLetters = 300;
 /** A file of separated values as a table; its first row names the columns. */
 export function FileTable({ path, text }: { path: string; text: string }) {
   const { t } = useTranslation();
-  const [most, setMost] = useState(pageSize);
-  const { rows, isWhole } = useMemo(() => rowsOf(text, separatorOf(path) ?? ",", most + 1), [text, path, most]);
+  const [maxRows, setMaxRows] = useState(pageSize);
+  const { rows, isWhole } = useMemo(() => rowsOf(text, separatorOf(path) ?? ",", maxRows + 1), [text, path, maxRows]);
   const [names = [], ...values] = rows;
   const width = Math.min(maxColumns, Math.max(0, ...rows.map(({ length }) => length)));
   const columns = Array.from({ length: width }, (_, column) => column);
@@ -44,8 +44,8 @@ export function FileTable({ path, text }: { path: string; text: string }) {
       </div>
       {!isWhole && (
         <div>
-          <Button size="small" onClick={() => setMost(most + pageSize)}>
-            {t("operation.moreRows", { count: most })}
+          <Button size="small" onClick={() => setMaxRows(maxRows + pageSize)}>
+            {t("operation.moreRows", { count: maxRows })}
           </Button>
         </div>
       )}

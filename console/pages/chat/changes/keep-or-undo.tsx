@@ -6,7 +6,7 @@ import { ConfirmUndo } from "./confirm-undo.tsx";
 
 interface Asked {
   plan: UndoPlan;
-  answer: (goesOn: boolean) => void;
+  answer: (proceed: boolean) => void;
 }
 
 /**
@@ -20,9 +20,9 @@ export function useKeepOrUndo(): { decide: (messageId: string) => Promise<boolea
     const plan = await changesSince(thread.id, messageId);
     if (plan === undefined || plan.operations.length === 0) return true;
     return new Promise((resolve) => {
-      const answer = (goesOn: boolean) => {
+      const answer = (proceed: boolean) => {
         setAsked(undefined);
-        resolve(goesOn);
+        resolve(proceed);
       };
       setAsked({ plan, answer });
     });

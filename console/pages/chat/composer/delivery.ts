@@ -28,7 +28,7 @@ export function useDelivery(threadId: string): Delivery {
   const isThere = useSnapshot(({ connection, isLoading }) => connection === "open" && !isLoading);
   const [tries, setTries] = useState(0);
   useEffect(() => onUnanswered(() => setTries((count) => count + 1)), []);
-  /** False: there was no answer. */
+  /** False: the server did not answer. */
   const deliver = async (unsent: Unsent, sent: ReturnType<typeof sendMessage>): Promise<boolean> => {
     try {
       const outcome = await sent;
@@ -43,8 +43,8 @@ export function useDelivery(threadId: string): Delivery {
     }
   };
   const sendAll = async (): Promise<void> => {
-    // What has no answer keeps its place before what was said after it.
-    let goesOn = await takeOutMarked(threadId, notifyError);
+    // Once the server does not answer, later messages wait too, so that the order stays.
+    let isReachable = await takeOutMarked(threadId, notifyError);
     // Another tab has sent it, or given it back.
     for (const item of thread.snapshot().thread.items.values()) {
       const isKept = unsentOf(threadId).some(({ said }) => said.id === item.id);
@@ -54,7 +54,7 @@ export function useDelivery(threadId: string): Delivery {
       const { id } = unsent.said;
       const known = thread.snapshot().thread.items.get(id);
       if (known?.kind === "user" && known.state === "sent") forgetUnsent(threadId, id);
-      else if (goesOn) goesOn = await deliver(unsent, sendMessage(threadId, unsent, true));
+      else if (isReachable) isReachable = await deliver(unsent, sendMessage(threadId, unsent, true));
       else if (unsent.queued === undefined) show(thread, unsent, "failed");
     }
   };

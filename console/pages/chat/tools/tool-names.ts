@@ -38,8 +38,8 @@ const subjects = [
   "title",
 ];
 
-/** Characters of a subject that a line has room for. */
-const longest = 300;
+/** Maximum characters of a subject in a line. */
+const maxLength = 300;
 
 /** How a call is named to people. */
 export function namingOf(tool: string, args: Readonly<Record<string, unknown>> | undefined): Naming {
@@ -49,7 +49,7 @@ export function namingOf(tool: string, args: Readonly<Record<string, unknown>> |
   return {
     verb,
     subject: visible(
-      typeof subject === "string" ? (subject.split("\n", 1)[0] ?? "").slice(0, longest) : verb === "call" ? tool : "",
+      typeof subject === "string" ? (subject.split("\n", 1)[0] ?? "").slice(0, maxLength) : verb === "call" ? tool : "",
     ),
   };
 }
