@@ -133,13 +133,13 @@ export function replaceWithCalls({ run, graph, services, saver, resume }: Callin
     const shown = await withCalls(values);
     return shown === values ? [pause] : [[[], "values", shown], pause];
   };
-  let goesOn = resume || run.kwargs.command?.["resume"] !== undefined;
+  let awaitsFirstState = resume || run.kwargs.command?.["resume"] !== undefined;
   return (chunk: GraphChunk, values: Record<string, unknown> | undefined): Promise<GraphChunk[]> | undefined => {
     const [path, mode, payload] = chunk;
     if (mode !== "values" || path.length > 0) return undefined;
     if (isInterrupted(payload)) return values && beforePause(chunk, values);
-    if (!goesOn) return undefined;
-    goesOn = false;
+    if (!awaitsFirstState) return undefined;
+    awaitsFirstState = false;
     return withCalls(payload).then((shown): GraphChunk[] => [[path, mode, shown]]);
   };
 }

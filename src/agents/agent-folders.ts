@@ -27,7 +27,7 @@ export interface AgentSource {
 }
 
 /** Maximum bytes of an agent file; larger ones are skipped. */
-export const largestAgent = 256 * 1024;
+export const maxAgentBytes = 256 * 1024;
 
 /** Number of the folders that are in the workspace. */
 const projectFolders = 2;
@@ -53,7 +53,7 @@ export function createAgentFolders(options: AgentFoldersOptions): AgentSource {
   const ofProject = new Set(folders.slice(0, projectFolders));
   const toolNames = new Set(options.toolNames);
   const files = new ParsedFiles<ReadAgent>({
-    largest: largestAgent,
+    maxBytes: maxAgentBytes,
     parse: (text) => readAgentFile(text, toolNames),
     unusable: (problem) => ({ kind: "invalid", problem }),
     onRead(file, read) {

@@ -56,18 +56,18 @@ export interface BackgroundAgents {
   clear(agents: readonly BackgroundAgent[]): Promise<void>;
 }
 
-/** An agent and its result, for a model; the reply is cut to `longest` characters. */
-export function backgroundText({ name, session_id, status, report }: BackgroundAgent, longest: number): string {
+/** An agent and its result, for a model; the reply is cut to `maxLength` characters. */
+export function backgroundText({ name, session_id, status, report }: BackgroundAgent, maxLength: number): string {
   const who = `Background agent ${name} (${session_id})`;
   if (report === null) {
     const where = { queued: "waits for its turn", asking: "waits for a person to answer", working: "still works" };
     return status === "finished" ? `${who} has finished.` : `${who} ${where[status]}.`;
   }
   const cost = report.cost === null ? "" : `, cost ${Number(report.cost.toPrecision(4))}`;
-  return `${who} has finished (${report.end_reason}, ${report.tokens} tokens${cost}): ${shortened(report.reply, longest)}`;
+  return `${who} has finished (${report.end_reason}, ${report.tokens} tokens${cost}): ${shortened(report.reply, maxLength)}`;
 }
 
-function shortened(text: string, longest: number): string {
-  if (text.length <= longest) return text;
-  return `${text.slice(0, longest).toWellFormed()} [… ${text.length - longest} characters are not shown]`;
+function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength).toWellFormed()} [… ${text.length - maxLength} characters are not shown]`;
 }

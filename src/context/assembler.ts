@@ -80,23 +80,23 @@ export function cutToTokens(text: string, tokens: number): string {
 
 /** Whole lines; if they fill less than half of the room, also the start of the next. */
 function beginningOf(text: string, tokens: number): string {
-  const most = longest(tokens, (length) => text.slice(0, length));
-  const whole = text.slice(0, most).lastIndexOf("\n") + 1;
+  const shownLength = fittingLength(tokens, (length) => text.slice(0, length));
+  const whole = text.slice(0, shownLength).lastIndexOf("\n") + 1;
   if (countText(text.slice(0, whole)) >= tokens / 2) return text.slice(0, whole);
-  return text.slice(0, isHighHalf(text, most - 1) ? most - 1 : most);
+  return text.slice(0, isHighHalf(text, shownLength - 1) ? shownLength - 1 : shownLength);
 }
 
 /** The same from the end. */
 function endOf(text: string, tokens: number): string {
-  const most = longest(tokens, (length) => text.slice(Math.max(0, text.length - length)));
-  const from = Math.max(0, text.length - most);
+  const shownLength = fittingLength(tokens, (length) => text.slice(Math.max(0, text.length - length)));
+  const from = Math.max(0, text.length - shownLength);
   const next = from === 0 ? 0 : text.indexOf("\n", from - 1) + 1;
   if (next > 0 && countText(text.slice(next)) >= tokens / 2) return text.slice(next);
   return text.slice(isHighHalf(text, from - 1) ? from + 1 : from);
 }
 
 /** The largest number of characters that fits; a character counts at least a quarter token. */
-function longest(tokens: number, part: (length: number) => string): number {
+function fittingLength(tokens: number, part: (length: number) => string): number {
   let [fits, tooMany] = [0, Math.floor(tokens * 4) + 1];
   while (tooMany - fits > 1) {
     const middle = Math.floor((fits + tooMany) / 2);

@@ -16,7 +16,7 @@ const hint = /(?<!\s)\s*\[Hint: message_id: [0-9a-f]{8}\]/gu;
 /** Maximum estimated tokens of a hint. */
 export const hintTokens = 8;
 /** Maximum characters held back while they may become a hint. */
-const longestTail = 100;
+const maxTailLength = 100;
 
 const hinted = new WeakMap<BaseMessage, { id: string; copy: BaseMessage }>();
 
@@ -72,7 +72,7 @@ export function withoutHintsIn(args: Record<string, unknown>): Record<string, un
 
 /** Length of the text's end to hold back because it may become a hint: the start of one and preceding whitespace. */
 export function openHintLength(text: string): number {
-  const tail = text.slice(-longestTail);
+  const tail = text.slice(-maxTailLength);
   const at = tail.lastIndexOf("[");
   const opens = at !== -1 && isBeginning(tail.slice(at));
   const end = opens ? at : tail.length;

@@ -49,7 +49,7 @@ export interface ViewParts {
   eachTokens?: number;
   limit: number;
   /** Token limit of the history; absent: no own limit. */
-  most?: number;
+  maxHistoryTokens?: number;
 }
 
 /** A view that fits its window. */
@@ -73,7 +73,7 @@ export function fitView({
   optional,
   eachTokens = 0,
   limit,
-  most = Infinity,
+  maxHistoryTokens = Infinity,
 }: ViewParts): FittedView {
   const weigh = (messages: readonly BaseMessage[]): number => countMessages(messages) + messages.length * eachTokens;
   const isFitting = ({ tokens }: FittedView): boolean => tokens <= limit * overflowAt;
@@ -86,7 +86,13 @@ export function fitView({
     if (isWindow({ step, reply })) {
       if (step === "system_text" && optional === 0) continue;
       const fixedTokens = fixedOf(step) + ofTurn;
-      const { first, tokens } = chooseWindow(history, { summary: null, fixedTokens, limit, eachTokens, most });
+      const { first, tokens } = chooseWindow(history, {
+        summary: null,
+        fixedTokens,
+        limit,
+        eachTokens,
+        maxHistoryTokens,
+      });
       view = { first, tokens: fixedTokens + tokens, ...(form === 0 && first === 0 ? {} : { form }) };
       if (isFitting(view) && !isBare(history, first)) return view;
       if (isFitting(view)) bare = view;
@@ -145,9 +151,9 @@ export function applyReduction(
   return { ...shown, history: shown.history.map(cut), turn: shown.turn.map(cut) };
 }
 
-function replyBefore(history: readonly BaseMessage[], request: number, longest: number): BaseMessage[] {
+function replyBefore(history: readonly BaseMessage[], request: number, maxLength: number): BaseMessage[] {
   const reply = history.slice(0, request).findLast((message) => isReply(message));
-  return reply === undefined ? [] : [cutTo(reply, longest)];
+  return reply === undefined ? [] : [cutTo(reply, maxLength)];
 }
 
 function lastOnly(history: readonly BaseMessage[], turn: readonly BaseMessage[], newest: number): ReducedView {
@@ -173,7 +179,7 @@ function isReply(message: BaseMessage): boolean {
   return isAIMessage(message) && (message.tool_calls ?? []).length === 0 && message.text !== "";
 }
 
-function cutTo(message: BaseMessage, longest: number): BaseMessage {
-  if (isHumanMessage(message) || longest === Infinity) return message;
-  return cutMessage(message, { longest, dropsReasoning: longest <= reasoningLength });
+function cutTo(message: BaseMessage, maxLength: number): BaseMessage {
+  if (isHumanMessage(message) || maxLength === Infinity) return message;
+  return cutMessage(message, { maxLength, dropsReasoning: maxLength <= reasoningLength });
 }

@@ -6,7 +6,7 @@ import { locate } from "../tools/workspace/workspace-path.ts";
 import { imageSize } from "./tokens/image-size.ts";
 
 /** Maximum bytes of a picture that a model is shown. */
-const largest = 20 * 1024 * 1024;
+const maxPictureBytes = 20 * 1024 * 1024;
 /** Pictures in a request; of more the newest are shown. */
 const maxShown = 10;
 
@@ -85,7 +85,7 @@ async function readPicture(path: string, files: Parameters<typeof withFile>[0]):
   try {
     const place = await locate(files.workspace, path);
     return await withFile(files, place, async (handle, { size }) => {
-      if (size > largest) return undefined;
+      if (size > maxPictureBytes) return undefined;
       const bytes = await handle.readFile({ signal: files.signal });
       const type = imageTypeOf(bytes, place.path);
       return type && `data:${type};base64,${bytes.toString("base64")}`;

@@ -1,7 +1,7 @@
 /** Maximum characters of a piece: byte-pair encoding is quadratic in a stretch it cannot split. */
 const maxPieceLength = 512;
-/** A stretch without a border is cut after this many characters; that changes the count by less than half a percent. */
-const longestStretch = 128;
+/** Text without a border is cut after this many characters; that changes the count by less than half a percent. */
+const maxStretchLength = 128;
 
 /**
  * Splits a text into pieces whose token counts add up: pieces end before a space that follows another character, where
@@ -17,9 +17,9 @@ export function* textPieces(text: string): Generator<string> {
 }
 
 function endOfPiece(text: string, begin: number): number {
-  if (text.length - begin <= longestStretch) return text.length;
+  if (text.length - begin <= maxStretchLength) return text.length;
   const border = lastBorder(text, begin, Math.min(text.length, begin + maxPieceLength));
-  const stretchEnd = begin + longestStretch;
+  const stretchEnd = begin + maxStretchLength;
   if (border !== undefined && isDense(text, begin, border)) return border;
   const near = lastBorder(text, begin, stretchEnd);
   if (near !== undefined) return near;
@@ -40,7 +40,7 @@ function isDense(text: string, begin: number, end: number): boolean {
   let last = begin;
   for (let at = begin + 1; at <= end; at += 1) {
     if (text[at] === " ") last = at;
-    else if (at - last > longestStretch) return false;
+    else if (at - last > maxStretchLength) return false;
   }
   return true;
 }

@@ -17,7 +17,7 @@ export interface Window {
 /**
  * Chooses where the visible history begins (the history itself is never cut, law 5): after the summarised part or, if
  * still too long, at a later user message, so that calls keep their results and the user's last message is always
- * visible. `fixedTokens`: everything else in the view; `eachTokens`: extra per message; `most`: limit of the history.
+ * visible. `fixedTokens`: everything else in the view; `eachTokens`: extra per message; `maxHistoryTokens`: limit of the history.
  */
 export function chooseWindow(
   history: readonly BaseMessage[],
@@ -26,16 +26,16 @@ export function chooseWindow(
     fixedTokens: number;
     eachTokens?: number;
     limit: number;
-    most?: number;
+    maxHistoryTokens?: number;
   },
 ): Window {
-  const { eachTokens = 0, fixedTokens, limit, most = Infinity } = options;
+  const { eachTokens = 0, fixedTokens, limit, maxHistoryTokens = Infinity } = options;
   const begin = afterSummary(history, options.summary);
   let tokens = 0;
   for (let index = begin; index < history.length; index += 1) tokens += tokensAt(history, index, eachTokens);
   const hasRoom = fixedTokens + tokens <= limit * overflowAt;
-  if (hasRoom && tokens <= most) return { first: begin, tokens };
-  const aim = hasRoom ? most : Math.min(most, limit * target - fixedTokens);
+  if (hasRoom && tokens <= maxHistoryTokens) return { first: begin, tokens };
+  const aim = hasRoom ? maxHistoryTokens : Math.min(maxHistoryTokens, limit * target - fixedTokens);
 
   let first = begin;
   for (let index = begin + 1; index < history.length; index += 1) {

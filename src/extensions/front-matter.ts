@@ -8,7 +8,7 @@ export type FrontMatter =
   | { kind: "fields"; fields: unknown; body: string };
 
 /** Maximum characters of YAML: parsing a map is quadratic in its keys. */
-const longestFront = 16 * 1024;
+const maxFrontLength = 16 * 1024;
 
 const parts = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n([\s\S]*))?$/u;
 
@@ -21,8 +21,8 @@ export function readFrontMatter(text: string, prepare: (yaml: string) => string 
   if (found === null) return { kind: "none", body: text.trim() };
   const [, front = "", after = ""] = found;
   const body = after.trim();
-  if (front.length > longestFront) {
-    return { kind: "unusable", problem: `its front matter is longer than ${longestFront} characters`, body };
+  if (front.length > maxFrontLength) {
+    return { kind: "unusable", problem: `its front matter is longer than ${maxFrontLength} characters`, body };
   }
   try {
     return { kind: "fields", fields: parse(prepare(front), { maxAliasCount: 0, logLevel: "error" }), body };

@@ -5,7 +5,7 @@ import { errorMessage } from "@millrace/engine/errors/errors";
 /** How to read and parse files. */
 export interface ParsedFilesOptions<T> {
   /** Bytes; larger files are not read. */
-  largest: number;
+  maxBytes: number;
   /** Line ends are `\n`. */
   parse: (text: string, file: string) => T;
   /** The value for an unusable file. */
@@ -31,8 +31,8 @@ export class ParsedFiles<T> {
     const state = stateOf(file);
     const seen = this.#seen.get(file);
     if (seen?.state === state) return seen.value;
-    const { largest, parse, unusable, onRead } = this.#options;
-    const found = readText(file, largest, root);
+    const { maxBytes, parse, unusable, onRead } = this.#options;
+    const found = readText(file, maxBytes, root);
     const value = "text" in found ? parse(found.text, file) : unusable(found.problem, file);
     this.#seen.set(file, { state, value });
     onRead?.(file, value);
@@ -62,15 +62,15 @@ export function stateOf(file: string): string {
 }
 
 /** A regular file's text, or the problem. */
-export function readText(file: string, largest: number, root?: string): { text: string } | { problem: string } {
-  const read = readBytes(file, root, (size) => (size > largest ? undefined : size));
+export function readText(file: string, maxBytes: number, root?: string): { text: string } | { problem: string } {
+  const read = readBytes(file, root, (size) => (size > maxBytes ? undefined : size));
   if ("problem" in read) return read;
-  return read.bytes === undefined ? { problem: `it is larger than ${largest} bytes` } : decode(read.bytes);
+  return read.bytes === undefined ? { problem: `it is larger than ${maxBytes} bytes` } : decode(read.bytes);
 }
 
-/** A regular file's first `most` bytes, or the problem. */
-export function readBeginning(file: string, most: number, root?: string): { bytes: Buffer } | { problem: string } {
-  const read = readBytes(file, root, (size) => Math.min(size, most));
+/** A regular file's first `maxBytes` bytes, or the problem. */
+export function readBeginning(file: string, maxBytes: number, root?: string): { bytes: Buffer } | { problem: string } {
+  const read = readBytes(file, root, (size) => Math.min(size, maxBytes));
   return "problem" in read ? read : { bytes: read.bytes ?? Buffer.alloc(0) };
 }
 

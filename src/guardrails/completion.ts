@@ -34,10 +34,10 @@ export interface CompletionCheck {
   neededRound(turn: Turn, prompts: Prompts): ForcedPrompt | null;
 }
 
-/** Options of `neededRound`: `forced` rounds so far, at most `most`. */
+/** Options of `neededRound`: `forced` rounds so far, at most `limit`. */
 export interface NeededRoundOptions {
   forced: number;
-  most?: number;
+  limit?: number;
   completion?: CompletionCheck | undefined;
   prompts?: Prompts | undefined;
 }
@@ -47,10 +47,10 @@ export interface NeededRoundOptions {
  */
 export function neededRound(
   turn: Turn,
-  { forced, most = maxForced, completion, prompts = builtInPrompts }: NeededRoundOptions,
+  { forced, limit = maxForced, completion, prompts = builtInPrompts }: NeededRoundOptions,
 ): ForcedPrompt | null {
   const last = turn.rounds.at(-1);
-  if (last === undefined || last.calls.length > 0 || forced >= most || repeatsItself(turn)) return null;
+  if (last === undefined || last.calls.length > 0 || forced >= limit || repeatsItself(turn)) return null;
   const reply = last.text.trim();
   if (reply === "") return { kind: "empty_reply", prompt: emptyReplyPrompt(prompts) };
   const more = completion?.neededRound(turn, prompts) ?? null;

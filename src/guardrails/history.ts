@@ -92,10 +92,10 @@ function stepsOf({ calls }: Round, round: number, number: number, seen: Observat
 
 /**
  * The steps after the last change: a new successful change outside `isPart` (the loop's own calls), or a poll. At most
- * the last `most` steps.
+ * the last `maxSteps` steps.
  */
-export function sinceChange({ steps }: History, most: number, isPart: (step: Step) => boolean): Step[] {
-  const first = Math.max(0, steps.length - most);
+export function sinceChange({ steps }: History, maxSteps: number, isPart: (step: Step) => boolean): Step[] {
+  const first = Math.max(0, steps.length - maxSteps);
   for (let at = steps.length - 1; at >= first; at -= 1) {
     const step = steps[at];
     if (step === undefined || !step.isNew || isPart(step)) continue;

@@ -35,8 +35,8 @@ export const pollingStages = stages(15, 20);
 export const similarCallStages = stages(3, 5);
 /** Repetitions of a sequence of two to six calls: A-B-A-B gets a note, A-B-C three times is blocked. */
 export const cycleStages = { warn: 2, block: 3 };
-/** The longest sequence that is detected. */
-export const longestCycle = 6;
+/** Maximum calls of a repeated sequence that is detected. */
+export const maxCycleLength = 6;
 /** This many consecutive calls with only a third as many distinct ones are a shuffled cycle. */
 export const shuffledCalls = 12;
 /**

@@ -17,7 +17,7 @@ export type Completeness =
 const closers = /[\s"'”’»）)\]】」』*_`~\p{Extended_Pictographic}\u{FE0F}\u{200D}]+$/u;
 
 /** Characters examined at the end. */
-const longestEnd = 300;
+const endLength = 300;
 
 /** Endings of unfinished sentences. */
 const tornEnds =
@@ -33,7 +33,7 @@ export function completenessOf(reply: string, enough: number = longReply): Compl
   const fences = text.split("\n").filter((line) => line.trimStart().startsWith("```")).length;
   const isOpenBlock = fences % 2 === 1;
   // Only the end matters, and on long texts the pattern is quadratic in spaces.
-  const bare = text.slice(-longestEnd).replace(closers, "");
+  const bare = text.slice(-endLength).replace(closers, "");
   if (isOpenBlock || tornEnds.test(bare)) return { complete: false, why: "torn" };
   if (/[。.！!？?]$/u.test(bare)) return { complete: true, by: "sentence_end" };
   if (completionWords.test(text)) return { complete: true, by: "completion_word" };

@@ -124,7 +124,7 @@ function decideOn(message: AIMessage, state: LoopState, call: LoopCall, config: 
       uncalled: uncalledTool(state, call),
       neededRound: () =>
         mayOwe || text.trim() === ""
-          ? neededRound(read(), { ...call, forced: state.forced_count, most: max_force_continue })
+          ? neededRound(read(), { ...call, forced: state.forced_count, limit: max_force_continue })
           : null,
       isIncomplete: () => mayOwe && call.completion?.assess(read()).verdict === "incomplete",
     },

@@ -120,7 +120,7 @@ export interface LoopCall extends LoopRequest {
   /** Cached findings of the loop rules up to message `last`. */
   review: { last: BaseMessage | undefined; count: number; findings: Finding[] } | undefined;
   /** Cached result of pruning for these messages. */
-  shown: { last: BaseMessage | undefined; count: number; most: number; shown: PrunedView } | undefined;
+  shown: { last: BaseMessage | undefined; count: number; maxTokens: number; shown: PrunedView } | undefined;
   /** Keys of events that are emitted only once. */
   emitted: Set<string>;
   /** Background news for the current model call. */

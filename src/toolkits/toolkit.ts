@@ -142,10 +142,10 @@ export interface ToolkitServer {
   addToolSource: (source: ToolSource) => void;
 }
 
-/** Work that has ended outside of a turn, by a name of its own, and as a model reads it in at most `longest` characters. */
+/** Work that ended outside of a turn: its id, and its text for a model in at most `maxLength` characters. */
 export interface FinishedWork {
   id: string;
-  text: (longest: number) => string;
+  text: (maxLength: number) => string;
 }
 
 /** Something that a toolkit has opened. */

@@ -45,7 +45,7 @@ export interface RuleFoldersOptions {
 }
 
 /** Maximum bytes of a rule file. */
-export const largestRule = 64 * 1024;
+export const maxRuleBytes = 64 * 1024;
 
 const NewFile = /^[\p{L}\p{N}][\p{L}\p{N}_. -]{0,99}\.md$/u;
 
@@ -70,7 +70,7 @@ export function createRuleFolders(options: RuleFoldersOptions): RuleSource {
   const { workspace, home, logger } = options;
   const folders = ruleFolders(options);
   const files = new ParsedFiles<RuleText | { problem: string }>({
-    largest: largestRule,
+    maxBytes: maxRuleBytes,
     parse: readRuleFile,
     unusable: (problem) => ({ problem }),
   });

@@ -13,8 +13,8 @@ export type Protocol = "https" | "file";
 const cloneMilliseconds = 120_000;
 /** Milliseconds between checks of its size. */
 const lookEvery = 250;
-/** Characters of git's error message that are passed on. */
-const longestComplaint = 500;
+/** Maximum characters of git's error message that are passed on. */
+const maxErrorLength = 500;
 
 /** A valid repository address. Throws `invalid_parameter` for another protocol, and for one with a password. */
 export function repositoryAddress(text: string, protocols: readonly Protocol[]): string {
@@ -62,7 +62,7 @@ export async function cloneRepository(
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(cloneMilliseconds)]);
   let complaint = "";
   child.stderr.on("data", (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString("utf8")).slice(0, longestComplaint);
+    complaint = (complaint + chunk.toString("utf8")).slice(0, maxErrorLength);
   });
   const { promise, resolve } = Promise.withResolvers<Ended>();
   const stop = (): void => resolve("stopped");

@@ -58,7 +58,7 @@ export interface LibrariesOptions {
   limits?: CloneLimits;
 }
 
-const largestDocument = 256 * 1024;
+const maxDocumentBytes = 256 * 1024;
 /** Maximum characters of all documents together. */
 const maxCharacters = 1024 * 1024;
 
@@ -69,7 +69,7 @@ export function createLibraries(options: LibrariesOptions): Libraries {
   const repository = join(folder, "repository");
   const settings = openLibrarySettings(join(folder, "libraries.json"), workspace, logger);
   const files = new ParsedFiles<{ text: string } | { problem: string }>({
-    largest: largestDocument,
+    maxBytes: maxDocumentBytes,
     parse: (text) => ({ text: text.trim() }),
     unusable: (problem) => ({ problem }),
     onRead(path, read) {

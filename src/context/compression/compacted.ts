@@ -11,7 +11,7 @@ interface LevelRule {
   /** Number of last messages shown in full. */
   whole: number;
   /** Characters of the others; the user's last message is always in full. */
-  longest: number;
+  maxLength: number;
   /** Messages at the end that keep their reasoning. */
   reasoning: number;
 }
@@ -21,9 +21,9 @@ const codeLines = 20;
 
 /** The levels in their order. */
 export const levelRules: Readonly<Record<CompressionLevel, LevelRule>> = {
-  normal: { keep: 3, whole: 3, longest: 500, reasoning: 1 },
-  secondary: { keep: 2, whole: 0, longest: 200, reasoning: 0 },
-  extreme: { keep: 1, whole: 0, longest: 100, reasoning: 0 },
+  normal: { keep: 3, whole: 3, maxLength: 500, reasoning: 1 },
+  secondary: { keep: 2, whole: 0, maxLength: 200, reasoning: 0 },
+  extreme: { keep: 1, whole: 0, maxLength: 100, reasoning: 0 },
 };
 
 /**
@@ -53,7 +53,7 @@ function summarisedHistory(history: BaseMessage[], summary: ConversationSummary 
 
 /** Cuts kept messages. Those chosen for a compression stay in full at the level `normal`, those marked at any. */
 export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: ReadonlySet<string>): BaseMessage[] {
-  const { whole, longest, reasoning } = levelRules[level];
+  const { whole, maxLength, reasoning } = levelRules[level];
   const request = older.findLastIndex((message) => isHumanMessage(message));
   const withReasoning = older.filter((message) => isAIMessage(message)).slice(reasoning === 0 ? Infinity : -reasoning);
   const firstWhole = wholeFrom(older, whole);
@@ -61,7 +61,7 @@ export function cutOlder(older: BaseMessage[], level: CompressionLevel, wanted: 
     const isWanted = level === "normal" && message.id !== undefined && wanted.has(message.id);
     const isWhole = index === request || index >= firstWhole || isWanted || isKept(message);
     const options: CutOptions = {
-      ...(isWhole ? { longest: Infinity } : { longest, codeLines }),
+      ...(isWhole ? { maxLength: Infinity } : { maxLength, codeLines }),
       dropsReasoning: !withReasoning.some((other) => other === message),
     };
     return cutMessage(message, options);

@@ -11,7 +11,7 @@ import { textOf } from "@millrace/engine/message-kinds";
 
 /** How to cut a message: characters of text, lines per code block, and whether to drop reasoning. */
 export interface CutOptions {
-  longest: number;
+  maxLength: number;
   codeLines?: number;
   dropsReasoning?: boolean;
 }
@@ -21,12 +21,12 @@ export interface CutOptions {
  * and call arguments keep their beginning and end. Returns the same message if there is nothing to cut.
  */
 export function cutMessage(message: BaseMessage, options: CutOptions): BaseMessage {
-  const { longest, codeLines, dropsReasoning = false } = options;
+  const { maxLength, codeLines, dropsReasoning = false } = options;
   const whole = wordsOf(message.content);
-  const text = cutText(codeLines === undefined ? whole : cutCodeBlocks(whole, codeLines), longest);
+  const text = cutText(codeLines === undefined ? whole : cutCodeBlocks(whole, codeLines), maxLength);
   const hasReasoning = dropsReasoning && message.additional_kwargs["reasoning_content"] !== undefined;
-  const calls = isAIMessage(message) ? cutCalls(message, longest) : undefined;
-  const isCut = text !== whole || (longest !== Infinity && hasOtherParts(message.content));
+  const calls = isAIMessage(message) ? cutCalls(message, maxLength) : undefined;
+  const isCut = text !== whole || (maxLength !== Infinity && hasOtherParts(message.content));
   if (!isCut && !hasReasoning && calls === undefined) return message;
   const { reasoning_content: _, ...kwargs } = message.additional_kwargs;
   return copyWith(message, {
@@ -52,9 +52,9 @@ function copyWith(
 }
 
 /** The beginning and end of a text with a note on what was left out. */
-export function cutText(text: string, longest: number): string {
-  if (text.length <= longest) return text;
-  const half = Math.floor(longest / 2);
+export function cutText(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const half = Math.floor(maxLength / 2);
   // Some providers refuse lone surrogates.
   const begin = text.slice(0, half).replace(/\p{Cs}$/u, "");
   const end = half === 0 ? "" : text.slice(-half).replace(/^\p{Cs}/u, "");
@@ -98,18 +98,20 @@ function hasOtherParts(content: BaseMessage["content"]): boolean {
 }
 
 /** Calls with shortened text arguments; `undefined` if none is too long. */
-function cutCalls(message: AIMessage, longest: number): AIMessage["tool_calls"] | undefined {
+function cutCalls(message: AIMessage, maxLength: number): AIMessage["tool_calls"] | undefined {
   const calls = message.tool_calls ?? [];
-  const isLong = calls.some((call) => JSON.stringify(call.args).length > longest);
+  const isLong = calls.some((call) => JSON.stringify(call.args).length > maxLength);
   if (!isLong) return undefined;
-  return calls.map((call) => ({ ...call, args: cutArguments(call.args, longest) }));
+  return calls.map((call) => ({ ...call, args: cutArguments(call.args, maxLength) }));
 }
 
-function cutArguments(args: Record<string, unknown>, longest: number): Record<string, unknown> {
-  if (JSON.stringify(args).length <= longest) return args;
+function cutArguments(args: Record<string, unknown>, maxLength: number): Record<string, unknown> {
+  if (JSON.stringify(args).length <= maxLength) return args;
   const cut = Object.fromEntries(
-    Object.entries(args).map(([name, value]) => [name, typeof value === "string" ? cutText(value, longest) : value]),
+    Object.entries(args).map(([name, value]) => [name, typeof value === "string" ? cutText(value, maxLength) : value]),
   );
   // Too many or too deep arguments: strict providers still require an object.
-  return JSON.stringify(cut).length <= 4 * longest + 200 ? cut : { left_out: cutText(JSON.stringify(args), longest) };
+  return JSON.stringify(cut).length <= 4 * maxLength + 200
+    ? cut
+    : { left_out: cutText(JSON.stringify(args), maxLength) };
 }

@@ -11,10 +11,10 @@ export interface Shortened {
 }
 
 /**
- * The newest `keep` messages and the user's last message. Calls keep their results; texts over `longest` characters
+ * The newest `keep` messages and the user's last message. Calls keep their results; texts over `maxLength` characters
  * keep beginning and end, except the user's. Originals are unchanged (law 5).
  */
-export function shorten(messages: readonly BaseMessage[], keep: number, longest: number): Shortened {
+export function shorten(messages: readonly BaseMessage[], keep: number, maxLength: number): Shortened {
   let first = Math.max(0, messages.length - keep);
   // A result needs its call, even if that exceeds the count.
   while (first > 0 && isResult(messages[first])) first -= 1;
@@ -24,7 +24,7 @@ export function shorten(messages: readonly BaseMessage[], keep: number, longest:
   const kept = [...(keepsRequest ? messages.slice(request, request + 1) : []), ...messages.slice(first)];
   return {
     shown: repairToolPairs(
-      kept.map((message) => (isHumanMessage(message) ? message : cutMessage(message, { longest }))),
+      kept.map((message) => (isHumanMessage(message) ? message : cutMessage(message, { maxLength }))),
     ),
     left,
   };

@@ -85,14 +85,14 @@ export function laterDocumentation(documents: readonly LoadedDocument[], reading
 }
 
 /** Maximum share of the window for documentation. */
-const largestShare = 0.5;
+const maxShare = 0.5;
 
 /**
  * Number of pairs to leave out, from the first. `needed`: tokens of everything else except the history before the
  * request, which has lower priority.
  */
 export function pairsToDrop(pairs: readonly DocumentPair[], needed: number, limit: number): number {
-  const room = Math.min(limit * overflowAt - needed, limit * largestShare);
+  const room = Math.min(limit * overflowAt - needed, limit * maxShare);
   let tokens = pairs.reduce((total, pair) => total + pair.tokens, 0);
   let dropped = 0;
   for (const pair of pairs) {

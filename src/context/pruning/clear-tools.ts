@@ -16,19 +16,19 @@ interface Clearing {
 }
 
 /**
- * Clears tool results, then long call arguments, oldest first, until the messages fit `most` tokens or only six
+ * Clears tool results, then long call arguments, oldest first, until the messages fit `maxTokens` tokens or only six
  * clearable ones are left. The last six messages stay. `textFor` gives the replacement for a tool's result. Originals
  * are unchanged; idempotent.
  */
 export function clearTools(
   messages: readonly (BaseMessage | undefined)[],
-  most: number,
+  maxTokens: number,
   textFor: (tool: string) => string,
 ): { messages: (BaseMessage | undefined)[]; cleared: number } {
   const result = [...messages];
   let tokens = 0;
   for (const message of messages) tokens += message === undefined ? 0 : countMessage(message);
-  if (tokens <= most) return { messages: result, cleared: 0 };
+  if (tokens <= maxTokens) return { messages: result, cleared: 0 };
 
   const results = clearings(messages, (message) =>
     isToolMessage(message) ? withoutContent(message, textFor) : undefined,
@@ -37,7 +37,7 @@ export function clearTools(
   const last = placeOfLast(messages, kept);
   let cleared = 0;
   for (const { index, cleared: shorter } of [...results, ...calls]) {
-    if (tokens <= most || results.length + calls.length - cleared <= kept) break;
+    if (tokens <= maxTokens || results.length + calls.length - cleared <= kept) break;
     const message = messages[index];
     if (index >= last || message === undefined) continue;
     result[index] = shorter;

@@ -6,7 +6,7 @@ import { deleteMessages } from "./delete-messages.ts";
 export interface Pruning {
   isMarked: (message: BaseMessage) => boolean;
   /** Tokens above which tool results are cleared. */
-  most: number;
+  maxTokens: number;
   /** The replacement for a cleared tool result. */
   textFor: (tool: string) => string;
 }
@@ -22,7 +22,7 @@ export interface Pruned {
  * Prunes in two stages: removes messages the model marked, then clears old tool results if the rest is too long. A
  * valid list stays valid for strict providers.
  */
-export function prune(messages: readonly BaseMessage[], { isMarked, most, textFor }: Pruning): Pruned {
+export function prune(messages: readonly BaseMessage[], { isMarked, maxTokens, textFor }: Pruning): Pruned {
   const left = deleteMessages(messages, isMarked);
-  return { ...clearTools(left, most, textFor), deleted: left.filter((message) => message === undefined).length };
+  return { ...clearTools(left, maxTokens, textFor), deleted: left.filter((message) => message === undefined).length };
 }

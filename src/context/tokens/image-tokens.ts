@@ -8,7 +8,7 @@ export type ImageDetail = z.infer<typeof ImageDetail>;
 const base = 85;
 const perTile = 170;
 const tile = 512;
-const longestSide = 4096;
+const maxSidePixels = 4096;
 /** Assumed size of an image of unknown size. */
 const defaultSize: ImageSize = { width: 1024, height: 1024 };
 
@@ -20,7 +20,7 @@ export function countImage(size: ImageSize, detail: ImageDetail = "high", model 
   const isSmall = size.width <= tile && size.height <= tile;
   const isLow = detail === "low" || (detail === "auto" && isSmall);
   if (isLow && !model.startsWith("zhipu:")) return base;
-  const scale = Math.min(1, longestSide / Math.max(size.width, size.height));
+  const scale = Math.min(1, maxSidePixels / Math.max(size.width, size.height));
   const across = Math.ceil(Math.round(size.width * scale) / tile);
   const down = Math.ceil(Math.round(size.height * scale) / tile);
   return base + Math.max(1, across) * Math.max(1, down) * perTile;

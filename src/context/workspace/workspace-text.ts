@@ -4,7 +4,7 @@ import { textLines } from "../../tools/workspace/text-lines.ts";
 import { locate } from "../../tools/workspace/workspace-path.ts";
 
 /** Maximum bytes of a file read for context; larger ones do not fit into a model's window. */
-const largest = 2 * 1024 * 1024;
+const maxFileBytes = 2 * 1024 * 1024;
 
 /** A text file. `modified` is Unix ms; `bytes` is its size on disk. */
 export interface WorkspaceText {
@@ -28,8 +28,11 @@ export async function readWorkspaceText(
   const place = await locate(workspace, path);
   return await withFile(context, place, async (handle, stats) => {
     if (before !== undefined && before.modified === stats.mtimeMs && before.bytes === stats.size) return before;
-    if (stats.size > largest) {
-      throw new AppError("too_large", `"${path}" has ${stats.size} bytes; at most ${largest} are read for context.`);
+    if (stats.size > maxFileBytes) {
+      throw new AppError(
+        "too_large",
+        `"${path}" has ${stats.size} bytes; at most ${maxFileBytes} are read for context.`,
+      );
     }
     const parts: string[] = [];
     for await (const lines of textLines(handle, path, signal)) parts.push(...lines);

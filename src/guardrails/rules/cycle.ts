@@ -1,7 +1,7 @@
 import { cycleReason } from "../../prompts/loop-reasons.ts";
 import type { TurnRule } from "../finding.ts";
 import type { History, Step } from "../history.ts";
-import { cycleStages, longestCycle, shuffledCalls } from "../limits.ts";
+import { cycleStages, maxCycleLength, shuffledCalls } from "../limits.ts";
 import { callKey } from "../signature.ts";
 
 /** Two to six calls that repeat with the same results: A-B-A-B, A-B-C-A-B-C, or in changing order. */
@@ -34,7 +34,7 @@ function reasonOf({ row, times }: Cycle): ReturnType<typeof cycleReason> {
 }
 
 function findCycle({ steps }: History): Cycle | null {
-  for (let length = 2; length <= longestCycle; length += 1) {
+  for (let length = 2; length <= maxCycleLength; length += 1) {
     const found = cycleOf(steps, length);
     if (found !== null) return found;
   }

@@ -22,8 +22,8 @@ export interface ConsoleBuild {
   state(): Promise<ConsoleState>;
 }
 
-/** Time limit of a build in milliseconds: it takes seconds, but far more on a busy machine. */
-const longestBuild = 180_000;
+/** Timeout of a build in milliseconds: it takes seconds, but far more on a busy machine. */
+const buildTimeoutMs = 180_000;
 /** Maximum characters of a failed build in its error. */
 const maxReasonLength = 2_000;
 /** The remedy for sources that do not build. */
@@ -142,7 +142,7 @@ function builtBefore(folders: readonly string[]): ConsoleState {
 
 async function runBuild(build: string, output: string): Promise<void> {
   const words = [...process.execArgv.filter((word) => !/^--(watch|inspect|eval)/u.test(word)), build, output];
-  const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"], timeout: longestBuild });
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"], timeout: buildTimeoutMs });
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors = (errors + text).slice(-maxReasonLength);

@@ -3,8 +3,8 @@ import { onAbort } from "@millrace/engine/concurrency/abort";
 
 const ranOut = new WeakSet<object>();
 
-/** The longest delay of a timer in milliseconds (25 days); longer ones fire at once. */
-const longestTimer = 0x7fff_ffff;
+/** Maximum delay of a timer in milliseconds (25 days); longer ones fire at once. */
+const maxTimerMs = 0x7fff_ffff;
 
 /** Whether `withinTime` made this error; comparing clocks would be unreliable. */
 export function isOutOfTime(error: unknown): boolean {
@@ -21,7 +21,7 @@ export async function withinTime<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const stop = new AbortController();
-  const limit = Math.min(milliseconds, longestTimer);
+  const limit = Math.min(milliseconds, maxTimerMs);
   const timer = setTimeout(() => {
     const error = new AppError("timeout", "The time for this turn ran out while the model was answering.", {
       suggestion:

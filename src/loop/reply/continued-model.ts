@@ -6,7 +6,7 @@ import { WrappedModel } from "@millrace/models/wrapped-model";
 import type { Prompts } from "../../prompts/prompts.ts";
 import { asPart, cutEnd, isCutMark } from "./cut-output.ts";
 import { stripHintsFromStream, stripHintsFromResult } from "./strip-hints.ts";
-import { goesOn, join, partialReplyOf } from "./join-pieces.ts";
+import { isCutInText, join, partialReplyOf } from "./join-pieces.ts";
 import { isBeginningRefused, restRequests, type PartialReply } from "../model-call/rest-request.ts";
 import { readBehind, type Seam } from "./seam.ts";
 
@@ -66,7 +66,7 @@ export class ContinuedModel extends WrappedModel {
     for (let round = 1; round <= this.#continuation.rounds; round += 1) {
       const [generation] = whole.generations;
       const message = generation?.message;
-      if (message === undefined || !isAIMessage(message) || !goesOn(message, generation?.generationInfo)) break;
+      if (message === undefined || !isAIMessage(message) || !isCutInText(message, generation?.generationInfo)) break;
       this.#continuation.onPiece(round);
       try {
         const joined = await this.#joined(messages, message, options);

@@ -5,8 +5,8 @@ import { isCut } from "@millrace/models/messages/end-reason";
 import type { PartialReply } from "../model-call/rest-request.ts";
 import type { Seam } from "./seam.ts";
 
-/** Whether a complete response was cut off within its text. */
-export function goesOn(message: AIMessage, info: ChatGeneration["generationInfo"]): boolean {
+/** Whether the response was cut off within its text, so that it can be continued. */
+export function isCutInText(message: AIMessage, info: ChatGeneration["generationInfo"]): boolean {
   const calls = (message.tool_calls?.length ?? 0) + (message.invalid_tool_calls?.length ?? 0);
   return isCut({ ...info, ...message.response_metadata }) && calls === 0 && textOf(message.content).trim() !== "";
 }

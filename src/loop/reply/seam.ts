@@ -2,9 +2,9 @@
  * Shorter repetitions count as part of the text. In UTF-8 bytes, because a Chinese character carries more than a
  * letter.
  */
-const shortestOverlap = 16;
+const minOverlapBytes = 16;
 /** Characters at the end of the text that are searched for a repetition. */
-const longestOverlap = 2000;
+const maxOverlapLength = 2000;
 
 /** How a continuation is joined to the text so far. */
 export interface Seam {
@@ -20,22 +20,22 @@ export interface Seam {
  * continues it as asked.
  */
 export function overlapAtSeam(text: string, next: string): number {
-  const end = text.slice(-longestOverlap);
+  const end = text.slice(-maxOverlapLength);
   for (let length = Math.min(end.length, next.length); length > 0; length -= 1) {
     const repeated = next.slice(0, length);
-    if (Buffer.byteLength(repeated) < shortestOverlap) break;
-    if (end.endsWith(repeated)) return goesOnItself(end, repeated) ? 0 : length;
+    if (Buffer.byteLength(repeated) < minOverlapBytes) break;
+    if (end.endsWith(repeated)) return repeatsItself(end, repeated) ? 0 : length;
   }
   return 0;
 }
 
 /** Whether more of `next` could make this overlap longer. */
 export function overlapMayGrow(text: string, next: string): boolean {
-  return next.length < longestOverlap && text.slice(-longestOverlap).includes(next);
+  return next.length < maxOverlapLength && text.slice(-maxOverlapLength).includes(next);
 }
 
 /** Whether the end repeats this part, or the part consists of a shorter pattern. */
-function goesOnItself(end: string, part: string): boolean {
+function repeatsItself(end: string, part: string): boolean {
   if (end.endsWith(part + part)) return true;
   for (let shift = 1; shift <= part.length / 2; shift += 1) {
     if (part.startsWith(part.slice(shift))) return true;
@@ -52,7 +52,7 @@ export const instructedSeam: Seam = { overlap: overlapAtSeam, mayGrow: overlapMa
  */
 export const beginningSeam: Seam = {
   overlap: (text, next) =>
-    Buffer.byteLength(text) >= shortestOverlap && next.startsWith(text.toWellFormed()) ? text.length : 0,
+    Buffer.byteLength(text) >= minOverlapBytes && next.startsWith(text.toWellFormed()) ? text.length : 0,
   mayGrow: (text, next) => next.length < text.length && text.toWellFormed().startsWith(next),
 };
 

@@ -109,7 +109,7 @@ export async function backgroundNews(
   const before = new Set([...reportedIn(call.history), ...reportedIn(state.messages)]);
   const agents = hasAgents ? (await background.list(before)).filter(({ status }) => status === "finished") : [];
   const finished: FinishedWork[] = [
-    ...agents.map((agent) => ({ id: agent.session_id, text: (longest: number) => backgroundText(agent, longest) })),
+    ...agents.map((agent) => ({ id: agent.session_id, text: (maxLength: number) => backgroundText(agent, maxLength) })),
     ...ended.filter(({ id }) => !before.has(id)),
   ].slice(0, maxItems);
   if (finished.length === 0) return undefined;

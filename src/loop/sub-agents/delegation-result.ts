@@ -29,8 +29,8 @@ function reportOf({ reports }: Delegation, index: number): Delegation["reports"]
   return reports[index] ?? { success: false, end_reason: "error", reply: "No report came.", ...nothing };
 }
 
-function shortened(text: string, longest: number): string {
-  return text.length <= longest
+function shortened(text: string, maxLength: number): string {
+  return text.length <= maxLength
     ? text
-    : `${text.slice(0, longest)}\n[… ${text.length - longest} characters are not shown]`;
+    : `${text.slice(0, maxLength)}\n[… ${text.length - maxLength} characters are not shown]`;
 }

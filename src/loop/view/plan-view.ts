@@ -40,9 +40,17 @@ export function planView(state: LoopState, call: LoopCall, config: LangGraphRunn
   const optional = system - core;
   const besides = { before: system + rest + documentation, eachTokens, limit };
   const early = earlyCutLimit(shown, besides, state, call, config);
-  const most = historyLimit(besides, state, call, config);
+  const maxHistoryTokens = historyLimit(besides, state, call, config);
   const history = early === undefined ? shown.history : cutEarly(shown.history, early).shown;
-  const view = fitView({ ...shown, history, core: core + rest + documentation, optional, eachTokens, limit, most });
+  const view = fitView({
+    ...shown,
+    history,
+    core: core + rest + documentation,
+    optional,
+    eachTokens,
+    limit,
+    maxHistoryTokens,
+  });
   const { first, tokens, form } = view;
   emitRounds(call, config);
   emitOverflow(view, { ...shown, history }, besides, call, config);

@@ -55,7 +55,7 @@ function systemOf(call: LoopCall, text: string): SystemMessage {
 }
 
 /** Messages kept, and characters of each, after an overflow. */
-const shortened = { shorter_context: { keep: 10, longest: 4000 }, summary: { keep: 5, longest: 1500 } };
+const shortened = { shorter_context: { keep: 10, maxLength: 4000 }, summary: { keep: 5, maxLength: 1500 } };
 
 /** The shortened view this call needs; `null` if none. */
 function lessOf(
@@ -64,8 +64,8 @@ function lessOf(
   { summary, prompts }: LoopCall,
 ): { body: BaseMessage[]; notes: string[] } | null {
   if (alternative !== "shorter_context" && alternative !== "summary") return null;
-  const { keep, longest } = shortened[alternative];
-  const { shown, left } = shorten(messages, keep, longest);
+  const { keep, maxLength } = shortened[alternative];
+  const { shown, left } = shorten(messages, keep, maxLength);
   const body = withForcedRounds(shown, prompts);
   if (alternative === "shorter_context" || left.length === 0) return { body, notes: [] };
   const { goal, completed, todo } = fitSummary(plainSummary(left, summary));

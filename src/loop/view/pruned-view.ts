@@ -14,26 +14,26 @@ import { writeTool } from "../../tools/conversation/deletion-list.ts";
 import { emit, type LoopCall } from "../request.ts";
 import { runIdOf, servicesOf, sessionIdOf } from "../services.ts";
 
-/** The conversation pruned to `most` tokens; cached per state of the messages. */
-export function prunedView({ messages }: Pick<LoopState, "messages">, call: LoopCall, most: number): PrunedView {
+/** The conversation pruned to `maxTokens` tokens; cached per state of the messages. */
+export function prunedView({ messages }: Pick<LoopState, "messages">, call: LoopCall, maxTokens: number): PrunedView {
   const last = messages.at(-1);
   const known = call.shown;
-  if (known !== undefined && known.last === last && known.count === messages.length && known.most === most) {
+  if (known !== undefined && known.last === last && known.count === messages.length && known.maxTokens === maxTokens) {
     return known.shown;
   }
-  const shown = computeView(messages, call, most);
-  call.shown = { last, count: messages.length, most, shown };
+  const shown = computeView(messages, call, maxTokens);
+  call.shown = { last, count: messages.length, maxTokens, shown };
   return shown;
 }
 
-function computeView(messages: BaseMessage[], call: LoopCall, most: number): PrunedView {
+function computeView(messages: BaseMessage[], call: LoopCall, maxTokens: number): PrunedView {
   // System texts are in the one system message: some providers refuse a second.
   const shows = (message: BaseMessage): boolean => !isEmptyPartial(message) && !isSystemMessage(message);
   const history = repairToolPairs(call.visible.filter(shows));
   const turn = repairToolPairs(messages);
   const isMarked = markedIn(messages, call);
   const whole = countMessages(history) + countMessages(turn);
-  if (isMarked === undefined && whole <= most) {
+  if (isMarked === undefined && whole <= maxTokens) {
     return { history, turn, tokens: whole, whole, deleted: 0, cleared: 0, problem: undefined };
   }
   const all = [...history, ...turn];
@@ -42,7 +42,7 @@ function computeView(messages: BaseMessage[], call: LoopCall, most: number): Pru
   try {
     const prompts = call.prompts ?? builtInPrompts;
     const textFor = (tool: string): string => prompts.text(toolCleared, { tool });
-    pruned = prune(all, { isMarked: isMarked ?? (() => false), most, textFor });
+    pruned = prune(all, { isMarked: isMarked ?? (() => false), maxTokens, textFor });
   } catch (error) {
     problem = error;
   }

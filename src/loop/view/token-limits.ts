@@ -28,14 +28,14 @@ export function earlyCutLimit(
   if (call.room?.cutsEarly !== true) return undefined;
   if (state.view?.early !== undefined) return state.view.early;
   const { max_tokens, output } = profilesOf(config)(modelOf(state, call));
-  const most = earlyLimit(max_tokens ?? output, limit);
+  const threshold = earlyLimit(max_tokens ?? output, limit);
   const weigh = (messages: PrunedView["history"]): number => countMessages(messages) + messages.length * eachTokens;
   const fixed = before + weigh(turn);
   const tokens_before = fixed + weigh(history);
-  if (tokens_before <= most) return undefined;
-  const room = roomAfterCut(most, fixed);
+  if (tokens_before <= threshold) return undefined;
+  const room = roomAfterCut(threshold, fixed);
   const tokens_after = fixed + weigh(cutEarly(history, room).shown);
-  emit(config, { type: "context_overflow", step: "early", tokens_before, tokens_after, limit: most });
+  emit(config, { type: "context_overflow", step: "early", tokens_before, tokens_after, limit: threshold });
   return room;
 }
 

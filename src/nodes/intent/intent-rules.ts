@@ -44,9 +44,9 @@ function routeOf(text: string, hasContext: boolean): Pick<ReadIntent, "kind" | "
 }
 
 /** Longer messages always count as clear. */
-const longestVague = 80;
+const maxVagueLength = 80;
 
 /** A request that names no object; deliberately rare. */
 function isUnclear(text: string): boolean {
-  return text.length <= longestVague && vagueRequests.some((form) => form.test(text)) && !bareTopics.test(text);
+  return text.length <= maxVagueLength && vagueRequests.some((form) => form.test(text)) && !bareTopics.test(text);
 }

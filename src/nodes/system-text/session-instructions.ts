@@ -61,12 +61,12 @@ export function instructionsIn(
   });
 }
 
-function within(texts: readonly SystemText[], groups: number, most: number): readonly SystemText[] {
-  let room = most;
+function within(texts: readonly SystemText[], groups: number, maxTokens: number): readonly SystemText[] {
+  let room = maxTokens;
   for (const { tokens } of texts) room -= tokens;
   if (room >= 0) return texts;
   const shown = new Set(texts.filter(({ first, last }) => first === 1 || last === groups));
-  room = most;
+  room = maxTokens;
   for (const { tokens } of shown) room -= tokens;
   const newestFirst = texts.filter((text) => !shown.has(text)).toSorted((one, other) => other.last - one.last);
   for (const text of newestFirst) {

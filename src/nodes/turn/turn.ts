@@ -19,13 +19,13 @@ export type TurnBegin = Pick<GraphState, "work_mode" | "chat_mode" | "orchestrat
 export function beginTurn(state: GraphState, config: LangGraphRunnableConfig): TurnBegin {
   const context = runContext(config);
   const { orchestration } = state;
-  const goesOn = state.clarification !== null && orchestration.state === "decide" && state.route === "clarify";
+  const isContinued = state.clarification !== null && orchestration.state === "decide" && state.route === "clarify";
   const work_mode = context.work_mode ?? state.work_mode;
   if (work_mode !== state.work_mode) {
     emit(config, { type: "work_mode_changed", from_mode: state.work_mode, to_mode: work_mode });
   }
   emitModelChange(state, modelForWork("main", [], context, config), config);
-  const from = goesOn ? orchestration.state : advance(config, orchestration.state, "idle");
+  const from = isContinued ? orchestration.state : advance(config, orchestration.state, "idle");
   return {
     work_mode,
     chat_mode: context.chat_mode ?? state.chat_mode,

@@ -22,10 +22,10 @@ export function folded(text: string): string {
 }
 
 /** The newest messages that hold a text, which is `folded`: the newest first, at most so many. */
-export function newestHits(messages: readonly BaseMessage[], wanted: string, most: number): Hit[] {
+export function newestHits(messages: readonly BaseMessage[], wanted: string, limit: number): Hit[] {
   const hits: Hit[] = [];
   for (const message of messages.toReversed()) {
-    if (hits.length === most) break;
+    if (hits.length === limit) break;
     if (isHidden(message)) continue;
     const hit = hitOf(wordsOf(message), wanted);
     if (hit !== undefined) hits.push({ message_id: message.id ?? null, role: roleOf(message), ...hit });

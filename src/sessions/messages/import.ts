@@ -22,8 +22,8 @@ import {
 
 /** Number of newest turns that get a state of their own, so that users can return to them. */
 const turnsKept = 200;
-/** Turns written per step; all at once would block other requests. */
-const turnsAtOnce = 50;
+/** Older turns written per step; all in one step would block other requests. */
+const turnsPerStep = 50;
 
 /** The marker of an export. */
 const Format = z.looseObject({ format: z.literal(exportFormat.name), version: z.number().int().positive() });
@@ -149,7 +149,7 @@ async function putTurns(
 ): Promise<void> {
   const beginnings = messages.flatMap((message, index) => (isHumanMessage(message) ? [index] : []));
   let state: CheckpointTuple | undefined;
-  const kept = beginnings.filter((_, turn) => turn >= beginnings.length - turnsKept || turn % turnsAtOnce === 0);
+  const kept = beginnings.filter((_, turn) => turn >= beginnings.length - turnsKept || turn % turnsPerStep === 0);
   for (const index of kept) {
     state = await putValues(checkpointer, sessionId, state, { messages: messages.slice(0, index) });
     await nextTurn();

@@ -13,7 +13,7 @@ const aroundLength = 150;
 const maxResults = 50;
 const maxCharacters = 10_000_000;
 /** Messages searched before yielding to the event loop. */
-const messagesAtOnce = 200;
+const messagesPerStep = 200;
 
 const Input = z.object({
   query: z.string().trim().min(1).max(200).optional().describe("words to look for; all of them must be there"),
@@ -110,7 +110,7 @@ async function search(history: SessionHistory, query: string, signal: AbortSigna
   let hits = 0;
   let room = { results: maxResults, characters: maxCharacters };
   for (let index = messages.length - 1; index >= 0; index -= 1) {
-    if (index % messagesAtOnce === 0) {
+    if (index % messagesPerStep === 0) {
       await nextTurn();
       signal.throwIfAborted();
     }

@@ -142,7 +142,7 @@ async function placesFrom(
   found: Findings,
 ): Promise<SearchPlaces["places"]> {
   if (start.kind !== "folder") return [start];
-  const wanted = { regex, isLiteral: literal.test(regex), largest: maxFileSize };
+  const wanted = { regex, isLiteral: literal.test(regex), maxFileBytes: maxFileSize };
   const { places, isNarrowed } = await searchPlaces(context, start, wanted, await ripgrepPath());
   found.isNarrowed = isNarrowed;
   return places;

@@ -47,8 +47,8 @@ export function repairedArguments(tool: Tool, text: string): Record<string, unkn
   return read.kind === "ready" ? read.input : undefined;
 }
 
-/** The longest delay of a timer in milliseconds (25 days); longer ones fire at once. */
-const longestTimer = 0x7fff_ffff;
+/** Maximum delay of a timer in milliseconds (25 days); longer ones fire at once. */
+const maxTimerMs = 0x7fff_ffff;
 
 /** The limits around one prepared call. */
 export interface RunToolOptions {
@@ -113,7 +113,7 @@ async function attemptOnce(
       isLate = true;
       stop.abort();
     },
-    Math.min(seconds * 1000, longestTimer),
+    Math.min(seconds * 1000, maxTimerMs),
   );
   const forget = onAbort(context.signal, () => stop.abort(context.signal.reason));
   let hasBegun = false;

@@ -6,7 +6,7 @@ import { type FileContext, withFile } from "./file-access.ts";
 import type { Place } from "./workspace-path.ts";
 
 /** Maximum bytes of a document to read. */
-const largestFile = 50 * 1024 * 1024;
+const maxDocumentBytes = 50 * 1024 * 1024;
 
 /** A document's text, and what it leaves out. */
 export interface FormatText {
@@ -103,7 +103,7 @@ export async function editFormat(
 /** A document's bytes. Throws `too_large`. */
 async function formatBytes(context: FileContext, place: Place): Promise<Uint8Array> {
   return withFile(context, place, async (handle, { size }) => {
-    if (size > largestFile) throw tooLarge(place.path, size);
+    if (size > maxDocumentBytes) throw tooLarge(place.path, size);
     return Uint8Array.from(await handle.readFile());
   });
 }
@@ -119,7 +119,7 @@ function tooLarge(path: string, size: number): AppError {
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`;
   return new AppError(
     "too_large",
-    `"${path}" has ${megabytes(size)}; the text of a document is read up to ${megabytes(largestFile)}.`,
+    `"${path}" has ${megabytes(size)}; the text of a document is read up to ${megabytes(maxDocumentBytes)}.`,
     { suggestion: "Ask the user for a smaller document, or for the part that matters." },
   );
 }

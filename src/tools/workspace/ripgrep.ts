@@ -19,7 +19,7 @@ export interface SearchPlaces {
 export async function searchPlaces(
   context: ToolContext,
   start: Place,
-  wanted: { regex: string; isLiteral: boolean; largest: number },
+  wanted: { regex: string; isLiteral: boolean; maxFileBytes: number },
   program: string | null,
 ): Promise<SearchPlaces> {
   const expression = wanted.isLiteral ? wanted.regex : toRipgrep(wanted.regex);
@@ -28,7 +28,7 @@ export async function searchPlaces(
       ? undefined
       : await filesWith(program, expression, {
           folder: start.real,
-          largest: wanted.largest,
+          maxFileBytes: wanted.maxFileBytes,
           isFixed: wanted.isLiteral,
           signal: context.signal,
         });
@@ -143,10 +143,15 @@ function outsideClass(piece: string): string | undefined {
 export async function filesWith(
   program: string,
   expression: string,
-  { folder, largest, isFixed, signal }: { folder: string; largest: number; isFixed: boolean; signal: AbortSignal },
+  {
+    folder,
+    maxFileBytes,
+    isFixed,
+    signal,
+  }: { folder: string; maxFileBytes: number; isFixed: boolean; signal: AbortSignal },
 ): Promise<string[] | undefined> {
   const options = ["--no-config", "--files-with-matches", "--null", "--hidden", "--no-ignore", "--no-messages"];
-  const limits = ["--max-filesize", String(largest), "--glob", "!.git/", "--glob", "!node_modules/"];
+  const limits = ["--max-filesize", String(maxFileBytes), "--glob", "!.git/", "--glob", "!node_modules/"];
   const child = spawn(
     program,
     [...options, ...limits, ...(isFixed ? ["--fixed-strings"] : []), "--regexp", expression, "./"],

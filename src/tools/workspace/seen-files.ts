@@ -5,13 +5,13 @@ import { expectedFailure, failure, type SeenFile, type ToolResult } from "../run
 import type { Operation, Tool, ToolContext } from "../runtime/tool.ts";
 import { withFile, type FileContext } from "./file-access.ts";
 import { changeOperation, isInCriticalFolder, leadsToCritical, look } from "./file-checks.ts";
-import { linesIn, largestText } from "./text-lines.ts";
+import { linesIn, maxTextBytes } from "./text-lines.ts";
 import type { Place } from "./workspace-path.ts";
 
 /** A hash of a file's present content; `undefined` if it is empty, or too large to show in full. */
 export async function contentVersion(context: FileContext, place: Place): Promise<string | undefined> {
   return withFile(context, place, async (handle, { size }) =>
-    size === 0 || size > largestText ? undefined : versionOf(await handle.readFile()),
+    size === 0 || size > maxTextBytes ? undefined : versionOf(await handle.readFile()),
   );
 }
 
@@ -122,7 +122,7 @@ export async function writeOperation(
   if (leadsToCritical(context.workspace, path, place)) return { type: "ModifyCriticalFile", path };
   if (typeof place === "string" || place.kind !== "file") return { type: "SimpleModify" };
   const before = await withFile(context, place, async (handle, { size }) =>
-    size > largestText ? undefined : handle.readFile(),
+    size > maxTextBytes ? undefined : handle.readFile(),
   );
   const isText = before !== undefined && !before.includes(0);
   const lines = isText ? linesIn(before.toString("latin1")) : 0;

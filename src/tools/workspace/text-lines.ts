@@ -110,15 +110,15 @@ export function linesIn(text: string): number {
 }
 
 /** Maximum bytes of a file that is edited or parsed whole. */
-export const largestText = 8 * 1024 * 1024;
+export const maxTextBytes = 8 * 1024 * 1024;
 
 /** A file's whole text with its byte-order mark. Throws `too_large`, and `invalid_format` if it is not UTF-8 text. */
 export async function wholeText(context: FileContext, place: Place): Promise<string> {
   const bytes = await withFile(context, place, async (handle, stats) => {
-    if (stats.size > largestText) {
+    if (stats.size > maxTextBytes) {
       throw new AppError(
         "too_large",
-        `"${place.path}" has ${stats.size} bytes; at most ${largestText} are taken whole.`,
+        `"${place.path}" has ${stats.size} bytes; at most ${maxTextBytes} are taken whole.`,
         { suggestion: "Read it in parts with read_file." },
       );
     }

@@ -37,7 +37,7 @@ describe("leaving out marked messages", () => {
   const history = [new HumanMessage({ id: "first", content: "Read" }), ...read(1, "one"), ...read(2, "two")];
   const idsWithout = (...marked: string[]): unknown[] => {
     const isMarked = ({ id }: BaseMessage): boolean => marked.includes(id ?? "");
-    return prune(history, { isMarked, most: Infinity, textFor }).messages.map((message) => message?.id);
+    return prune(history, { isMarked, maxTokens: Infinity, textFor }).messages.map((message) => message?.id);
   };
 
   it("takes the results with their reply, and the reply with the last of its results", () => {
@@ -58,7 +58,7 @@ describe("leaving out marked messages", () => {
     const results = ["a", "b"].map((id) => new ToolMessage({ id: `result-${id}`, tool_call_id: id, content: id }));
     const without = (...marked: string[]): BaseMessage[] =>
       present(
-        prune([reply, ...results], { isMarked: ({ id }) => marked.includes(id ?? ""), most: Infinity, textFor })
+        prune([reply, ...results], { isMarked: ({ id }) => marked.includes(id ?? ""), maxTokens: Infinity, textFor })
           .messages,
       );
     const [kept, ...rest] = without("result-a");
@@ -84,7 +84,7 @@ describe("clearing tool results", () => {
 
   it("clears the oldest first and stops when the rest fits", () => {
     const messages = calls(12);
-    const pruned = prune(messages, { isMarked: none, most: countMessages(messages) - 1500, textFor });
+    const pruned = prune(messages, { isMarked: none, maxTokens: countMessages(messages) - 1500, textFor });
     expect(results(pruned.messages)).toEqual(["cleared", "cleared", ...Array.from({ length: 10 }, () => "whole")]);
     expect(pruned.cleared).toBe(2);
     expect(messages[2]?.text).toBe(long);
@@ -95,16 +95,16 @@ describe("clearing tool results", () => {
     const additional_kwargs = { success: false, code: "CONFLICT" };
     const messages = calls(12);
     messages[2] = new ToolMessage({ ...envelope, content: long, additional_kwargs });
-    const { messages: left } = prune(messages, { isMarked: none, most: 0, textFor });
+    const { messages: left } = prune(messages, { isMarked: none, maxTokens: 0, textFor });
     expect(left[2]).toMatchObject({ ...envelope, content: cleared, additional_kwargs });
   });
 
   it("leaves six alone that could be cleared, however full the view is", () => {
-    expect(results(prune(calls(12), { isMarked: none, most: 0, textFor }).messages)).toEqual([
+    expect(results(prune(calls(12), { isMarked: none, maxTokens: 0, textFor }).messages)).toEqual([
       ...Array.from({ length: 6 }, () => "cleared"),
       ...Array.from({ length: 6 }, () => "whole"),
     ]);
-    expect(prune(calls(6), { isMarked: none, most: 0, textFor }).cleared).toBe(0);
+    expect(prune(calls(6), { isMarked: none, maxTokens: 0, textFor }).cleared).toBe(0);
   });
 
   it("never clears the last six messages, though there are older ones that may be cleared (C-15)", () => {
@@ -117,7 +117,7 @@ describe("clearing tool results", () => {
       new ToolMessage({ id: `done-${index}`, name: "create_file", tool_call_id: `w-${index}`, content: "Done." }),
     ];
     const messages = [...Array.from({ length: 7 }, (_, index) => write(index)).flat(), ...calls(3).slice(1)];
-    const { messages: left, cleared: count } = prune(messages, { isMarked: none, most: 0, textFor });
+    const { messages: left, cleared: count } = prune(messages, { isMarked: none, maxTokens: 0, textFor });
     expect(left.slice(-6)).toEqual(messages.slice(-6));
     expect(count).toBe(4);
   });
@@ -134,7 +134,7 @@ describe("clearing tool results", () => {
       new ToolMessage({ id: `t-${index}`, name: "create_file", tool_call_id: `w-${index}`, content: "Created." }),
     ];
     const messages = [...calls(1), ...Array.from({ length: 9 }, (_, index) => write(index)).flat()];
-    const { messages: left, cleared: count } = prune(messages, { isMarked: none, most: 0, textFor });
+    const { messages: left, cleared: count } = prune(messages, { isMarked: none, maxTokens: 0, textFor });
     expect(count).toBe(4);
     expect(results(left)[0]).toBe("cleared");
     const lengths = present(left)
@@ -148,18 +148,18 @@ describe("pruning any history", () => {
   const scenario = fc.record({
     messages: randomMessages,
     marks: fc.infiniteStream(fc.boolean()),
-    most: fc.integer({ min: 0, max: 8000 }),
+    maxTokens: fc.integer({ min: 0, max: 8000 }),
   });
 
   it("keeps every rule", () => {
     fc.assert(
-      fc.property(scenario, ({ messages, marks, most }) => {
+      fc.property(scenario, ({ messages, marks, maxTokens }) => {
         const request = messages.findLast((message) => isHumanMessage(message));
         const chosen = messages.filter((message) => marks.next().value === true && message !== request);
         const marked = new Set(chosen.map(({ id }) => id));
         const before = JSON.stringify(toWire(messages));
         const isMarked = ({ id }: BaseMessage): boolean => marked.has(id);
-        const once = prune(messages, { isMarked, most, textFor });
+        const once = prune(messages, { isMarked, maxTokens, textFor });
         const left = present(once.messages);
 
         // Valid for a strict provider, pairs whole.
@@ -170,13 +170,13 @@ describe("pruning any history", () => {
         // The given messages are as they were.
         expect(JSON.stringify(toWire(messages))).toBe(before);
         // Twice changes nothing, and the same comes to the same.
-        const twice = prune(left, { isMarked, most, textFor });
+        const twice = prune(left, { isMarked, maxTokens, textFor });
         expect(toWire(present(twice.messages))).toEqual(toWire(left));
         expect(twice.cleared).toBe(0);
-        expect(toWire(present(prune(messages, { isMarked, most, textFor }).messages))).toEqual(toWire(left));
+        expect(toWire(present(prune(messages, { isMarked, maxTokens, textFor }).messages))).toEqual(toWire(left));
         // It ends in the safe zone, or where nothing more may be cleared.
-        const inZone = countMessages(left) <= most;
-        expect(inZone || prune(left, { isMarked, most: 0, textFor }).cleared === 0).toBe(true);
+        const inZone = countMessages(left) <= maxTokens;
+        expect(inZone || prune(left, { isMarked, maxTokens: 0, textFor }).cleared === 0).toBe(true);
       }),
       { numRuns: runs },
     );

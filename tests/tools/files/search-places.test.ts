@@ -33,7 +33,7 @@ const files = {
 
 async function places(regex: string, by: string | null, path = "."): Promise<string[]> {
   const start = await locate(workspace.root, path);
-  const wanted = { regex, isLiteral: /^\w+$/u.test(regex), largest: 8 * 1024 * 1024 };
+  const wanted = { regex, isLiteral: /^\w+$/u.test(regex), maxFileBytes: 8 * 1024 * 1024 };
   const found: string[] = [];
   for await (const place of (await searchPlaces(workspace.context, start, wanted, by)).places) found.push(place.path);
   return found;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 
-/** Characters of a netlist that go into its result; a longer one is kept by its hash alone. */
-const longest = 200_000;
+/** Maximum characters of a netlist that is stored with its result; of a longer one only the hash is stored. */
+const maxNetlistLength = 200_000;
 
 /** What was simulated, as it stands in the result. */
 export const KeptNetlist = z.object({
@@ -23,5 +23,5 @@ export function hashOf(text: string): string {
 export function keptNetlist(circuit: string, texts: ReadonlyMap<string, string>): KeptNetlist {
   const text = texts.get(circuit) ?? "";
   const files = [...texts].filter(([path]) => path !== circuit).map(([path, content]) => [path, hashOf(content)]);
-  return { hash: hashOf(text), text: text.length > longest ? null : text, files: Object.fromEntries(files) };
+  return { hash: hashOf(text), text: text.length > maxNetlistLength ? null : text, files: Object.fromEntries(files) };
 }

@@ -23,7 +23,7 @@ interface NativeOptions {
 }
 
 /** Limits in bytes of memory and result, and characters of output: those of the embedded simulator. */
-const [maxMemory, largestResult, maxOutputLength] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
+const [maxMemoryBytes, maxResultBytes, maxOutputLength] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
 /** Milliseconds between checks of the output's size. */
 const lookMilliseconds = 100;
 const resultFile = "out.raw";
@@ -128,7 +128,7 @@ export function namedSimulator(
  * compiled models.
  */
 function wordsOf(program: string, seconds: number): string[] {
-  const limits = [`--data=${maxMemory}`, `--fsize=${largestResult}`, `--cpu=${2 * seconds}`];
+  const limits = [`--data=${maxMemoryBytes}`, `--fsize=${maxResultBytes}`, `--cpu=${2 * seconds}`];
   return [
     "/usr/bin/env",
     "SPICE_SCRIPTS=/dev/null",
@@ -168,7 +168,7 @@ async function resultIn(folder: string): Promise<Uint8Array<ArrayBuffer> | "too_
   const path = join(folder, resultFile);
   const stats = await lstat(path).catch(() => undefined);
   if (stats?.isFile() !== true) return null;
-  return stats.size >= largestResult ? "too_large" : Uint8Array.from(await readFile(path));
+  return stats.size >= maxResultBytes ? "too_large" : Uint8Array.from(await readFile(path));
 }
 
 function requireStart(end: CommandEnd, program: string): void {

@@ -7,7 +7,7 @@ import { z } from "zod";
  */
 
 /** Limits in bytes of memory and result, and characters of output. */
-const [maxMemory, largestResult, maxOutputLength] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
+const [maxMemoryBytes, maxResultBytes, maxOutputLength] = [384 * 1024 * 1024, 64 * 1024 * 1024, 1_000_000];
 const [resultFile, page] = ["out.raw", 65_536];
 
 /** The used part of the engine's file system, missing in its types. */
@@ -63,7 +63,8 @@ Object.assign(console, { error: hear, info: () => undefined });
 const { Memory } = WebAssemblyWithin.parse(Reflect.get(globalThis, "WebAssembly"));
 const { grow } = Memory.prototype;
 Memory.prototype.grow = function growWithin(pages) {
-  if (this.buffer.byteLength + pages * page > maxMemory) throw new RangeError("The simulator may take no more memory.");
+  if (this.buffer.byteLength + pages * page > maxMemoryBytes)
+    throw new RangeError("The simulator may take no more memory.");
   return grow.call(this, pages);
 };
 
@@ -81,7 +82,7 @@ window.prompt = (text) => (asksBecauseOfValues ? "n" : prompt(text));
 files.write = (stream, buffer, offset, length, ...rest) => {
   if (stream.path?.includes(resultFile) === true) {
     written += length;
-    if (written > largestResult) {
+    if (written > maxResultBytes) {
       answer("flood", null);
       throw new RangeError("The result is too large.");
     }

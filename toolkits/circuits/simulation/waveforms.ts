@@ -21,15 +21,15 @@ export const storedPoints = 300;
 /** Series stored per analysis. */
 const maxRows = 12;
 
-/** The output and the input first, then the other nodes, then currents; at most `most` points of each. */
+/** The output and the input first, then the other nodes, then currents; at most `maxPoints` points of each. */
 export function waveformOf(
   { card }: Analysis,
   plot: Plot,
   first: readonly (string | null)[],
-  most = storedPoints,
+  maxPoints = storedPoints,
 ): Waveform {
   const [scale] = plot.vectors;
-  const places = thinned(plot.points, most);
+  const places = thinned(plot.points, maxPoints);
   const wanted = first.flatMap((name) => (name === null ? [] : (vectorOf(plot, name)?.name ?? [])));
   const names = plot.vectors.slice(1).map(({ name }) => name);
   const ordered = [...new Set([...wanted, ...names.filter((name) => name.startsWith("v(")), ...names])].slice(
@@ -49,15 +49,15 @@ export function waveformOf(
 }
 
 /** A stored curve with fewer points. */
-export function thinnedWaveform(waveform: Waveform, most: number): Waveform {
-  if (waveform.x.length <= most) return waveform;
-  const places = thinned(waveform.x.length, most);
+export function thinnedWaveform(waveform: Waveform, maxPoints: number): Waveform {
+  if (waveform.x.length <= maxPoints) return waveform;
+  const places = thinned(waveform.x.length, maxPoints);
   const rows = Object.entries(waveform.rows).map(([name, values]) => [name, take(values, places)] as const);
   return { ...waveform, x: take(waveform.x, places), rows: Object.fromEntries(rows) };
 }
 
-function thinned(points: number, most: number): number[] {
-  const count = Math.min(points, most);
+function thinned(points: number, maxPoints: number): number[] {
+  const count = Math.min(points, maxPoints);
   return Array.from({ length: count }, (_, index) =>
     count === 1 ? 0 : Math.round((index * (points - 1)) / (count - 1)),
   );

@@ -7,14 +7,14 @@ import { locate } from "../../../src/tools/workspace/workspace-path.ts";
 export const circuitFiles = ["cir", "ckt", "sp", "spice", "net"];
 
 /** Maximum bytes of a circuit file. */
-const largest = 4 * 1024 * 1024;
+const maxFileBytes = 4 * 1024 * 1024;
 
 /** A workspace file's text, by the rules of the file tools. Throws their errors. */
 export async function readText(context: FileContext, path: string): Promise<string> {
   const place = await locate(context.workspace, path);
   return await withFile(context, place, async (handle, stats) => {
-    if (stats.size > largest) {
-      throw new AppError("too_large", `"${path}" has ${stats.size} bytes, at most ${largest} are read.`, {
+    if (stats.size > maxFileBytes) {
+      throw new AppError("too_large", `"${path}" has ${stats.size} bytes, at most ${maxFileBytes} are read.`, {
         suggestion: "Take the part that is needed.",
       });
     }

@@ -1,5 +1,5 @@
 /** Milliseconds of quiet before a path is checked, and the maximum delay. */
-const [quietMilliseconds, longestMilliseconds] = [200, 2000];
+const [quietMs, maxDelayMs] = [200, 2000];
 
 /** Signals within this many milliseconds belong together, such as both names of a move. */
 const together = 20;
@@ -49,7 +49,7 @@ export function createDebounce(give: (paths: string[]) => void, clock: Clock = s
     note(path) {
       const now = clock.now();
       const first = signs.get(path)?.first ?? now;
-      signs.set(path, { first, due: Math.min(now + quietMilliseconds, first + longestMilliseconds) });
+      signs.set(path, { first, due: Math.min(now + quietMs, first + maxDelayMs) });
       // A timer that fires early just waits again, so timers are never moved.
       if (cancel === undefined) wait();
     },

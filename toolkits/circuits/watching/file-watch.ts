@@ -55,7 +55,7 @@ export class FileWatch {
       this.#work = this.#work.then(() => this.#settle(paths));
     }, clock);
     this.#folders = createFolderWatches(root, {
-      most: limits.folders,
+      maxFolders: limits.folders,
       onSign: (path) => this.#debounce.note(path),
       onLeftOut: (reason) => this.#leaveOut(reason),
     });

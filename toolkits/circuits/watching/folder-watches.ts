@@ -18,7 +18,11 @@ export interface FolderWatches {
  */
 export function createFolderWatches(
   root: string,
-  { most, onSign, onLeftOut }: { most: number; onSign: (path: string) => void; onLeftOut: (reason: string) => void },
+  {
+    maxFolders,
+    onSign,
+    onLeftOut,
+  }: { maxFolders: number; onSign: (path: string) => void; onLeftOut: (reason: string) => void },
 ): FolderWatches {
   const watchers = new Map<string, FSWatcher>();
   const shut = (folder: string): void => {
@@ -29,8 +33,10 @@ export function createFolderWatches(
     count: () => watchers.size,
     open(folder) {
       if (watchers.has(folder)) return;
-      if (watchers.size >= most) {
-        onLeftOut(`There are more than ${most} folders. Set MILLRACE_WORKSPACE to a smaller one to have all watched.`);
+      if (watchers.size >= maxFolders) {
+        onLeftOut(
+          `There are more than ${maxFolders} folders. Set MILLRACE_WORKSPACE to a smaller one to have all watched.`,
+        );
         return;
       }
       try {

@@ -88,12 +88,12 @@ function replaceLines(file: Lines, at: number, { search, replace }: Block): void
  * The first positions of the lines after `from`; an empty list matches nowhere. Linear time, however often lines repeat
  * (Knuth, Morris, Pratt).
  */
-function placesOf(texts: readonly string[], lines: readonly string[], from: number, most: number): number[] {
+function placesOf(texts: readonly string[], lines: readonly string[], from: number, limit: number): number[] {
   const search = lines.length === 0 ? [""] : lines;
   const back = repeatsIn(search);
   const places: number[] = [];
   let matched = 0;
-  for (let at = from; at < texts.length && places.length < most; at += 1) {
+  for (let at = from; at < texts.length && places.length < limit; at += 1) {
     while (matched > 0 && search[matched] !== texts[at]) matched = back[matched - 1] ?? 0;
     if (search[matched] === texts[at]) matched += 1;
     if (matched < search.length) continue;

@@ -9,7 +9,7 @@ import type { DocumentText } from "./document-format.ts";
 keepCompiled();
 
 /** Maximum bytes of a single allocation caused by a document. */
-const largestPiece = 64 * 1024 * 1024;
+const maxAllocationBytes = 64 * 1024 * 1024;
 
 // Documents may reference remote or local pictures, which must not be fetched.
 Socket.prototype.connect = () => {
@@ -20,7 +20,7 @@ let isTooLarge = false;
 // Memory outside the heap has no limit of its own, and a few compressed bytes may expand to any size.
 globalThis.Uint8Array = new Proxy(Uint8Array, {
   construct(target, given: unknown[], made) {
-    if (typeof given[0] === "number" && given[0] > largestPiece) {
+    if (typeof given[0] === "number" && given[0] > maxAllocationBytes) {
       isTooLarge = true;
       throw new RangeError("The document is too large.");
     }
@@ -62,7 +62,7 @@ async function answer(): Promise<DocumentAnswer> {
     return { kind: "file", ...(await wordFile(job.content, job.syntax)) };
   } catch (error) {
     if (isTooLarge) {
-      const message = `It unpacks to pieces of more than ${largestPiece / 1024 / 1024} MB, which are not read.`;
+      const message = `It unpacks to pieces of more than ${maxAllocationBytes / 1024 / 1024} MB, which are not read.`;
       return { kind: "failed", code: "too_large", message, suggestion: "Ask the user for a smaller document." };
     }
     if (isAppError(error)) {

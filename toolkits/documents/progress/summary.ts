@@ -5,7 +5,7 @@ import { summaryMarkers } from "./task-words.ts";
 import type { Turn } from "../../../src/guardrails/turn.ts";
 
 /** Minimum characters of a summary. */
-const shortestSummary = 50;
+const minSummaryLength = 50;
 
 /**
  * Whether a reply still owes the user the content of a text they asked about. Changes to the workspace, or writing the
@@ -14,7 +14,7 @@ const shortestSummary = 50;
 export function owesContent(turn: Turn, { task, verdict }: TaskVerdict): boolean {
   if (verdict !== "completed" || task !== "reading" || hasChanged(turn)) return false;
   const reply = turn.rounds.at(-1)?.text.trim() ?? "";
-  const isLong = reply.length > shortestSummary;
+  const isLong = reply.length > minSummaryLength;
   // The user got a long answer after a request for it, or the reply is a summary.
   if (isLong && (wasRequested(turn) || summaryMarkers.test(reply))) return false;
   const read = filesRead(turn).map(({ result }) => result);

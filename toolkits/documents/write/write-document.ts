@@ -8,7 +8,7 @@ import { readParts } from "../formats/zip-parts.ts";
  * Maximum characters of a text that becomes a Word document, and of one converted with pandoc, whose output is parsed
  * here.
  */
-const [maxTextLength, longestForPandoc] = [2_000_000, 100_000];
+const [maxTextLength, maxPandocLength] = [2_000_000, 100_000];
 
 /** The first tag of an HTML text. */
 const htmlBegins =
@@ -37,7 +37,7 @@ export async function wordDocument(
     });
   }
   const syntax = syntaxOf(text);
-  const program = text.length > longestForPandoc ? undefined : await pandoc();
+  const program = text.length > maxPandocLength ? undefined : await pandoc();
   const made = program === undefined ? undefined : await pandocFile(program, text, syntax, signal);
   if (made !== undefined && isWhole(made.file)) {
     return { file: made.file, syntax, madeBy: "pandoc", left_out: counted(made.pictures, "picture") };

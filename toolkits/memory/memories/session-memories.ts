@@ -57,11 +57,11 @@ export const isAvailable: NonNullable<Toolkit["isAvailable"]> = ({ services, con
   services.find(memoriesKey)?.isOn === true && MemoryContext.parse(context).memory !== false;
 
 /** Minimum length of detected secrets; shorter strings occur in ordinary words. */
-const shortestSecret = 6;
+const minSecretLength = 6;
 
 function secretsOf({ apiKeys, given }: Config): string[] {
   const ofVariables = Object.entries(given).flatMap(([name, value]) => (isSecret(name) ? value.split(",") : []));
-  return [...apiKeys.map(({ key }) => key), ...ofVariables].filter((secret) => secret.trim().length >= shortestSecret);
+  return [...apiKeys.map(({ key }) => key), ...ofVariables].filter((secret) => secret.trim().length >= minSecretLength);
 }
 
 /** The user's memories for new sessions. */

@@ -41,7 +41,7 @@ export type ChatBody = z.infer<typeof ChatBody>;
 /** The conversation a chat continues. */
 export interface ChatPlace {
   /** The conversation has messages, so it already knows the earlier ones. */
-  goesOn: boolean;
+  hasHistory: boolean;
   /** Its oldest open question. */
   waiting: Approval | undefined;
   /** The toolkits available to the caller. */
@@ -57,7 +57,7 @@ export function toRunBody(body: ChatBody, place: ChatPlace): RunBody {
   const words = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
   const last = words.at(-1)?.text ?? "";
   const answered = place.waiting !== undefined && words.length === 1 && isAnswer(place.waiting, last);
-  const sent = place.goesOn ? words : messages;
+  const sent = place.hasHistory ? words : messages;
   return RunBody.parse({
     assistant_id,
     ...(answered

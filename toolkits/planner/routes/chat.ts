@@ -132,10 +132,10 @@ async function placeOf(services: RouteServices, session: Session, body: ChatBody
   const { session_id } = session;
   const isKnown = body.thread_id !== null && body.thread_id !== undefined;
   const [waiting] = isKnown && session.status === "interrupted" ? await storage.approvals.pending(session_id) : [];
-  const goesOn = isKnown && (await runs.list(session_id, { limit: 1, offset: 0 })).length > 0;
+  const hasHistory = isKnown && (await runs.list(session_id, { limit: 1, offset: 0 })).length > 0;
   const allowed = toolsOfCaller(services);
   const toolkits = services.toolkits.filter(({ tools }) => tools.some(({ name }) => allowed?.has(name) ?? true));
-  return { goesOn, waiting, toolkits };
+  return { hasHistory, waiting, toolkits };
 }
 
 /** Sets headers for following the answer again and for continuing the conversation. */

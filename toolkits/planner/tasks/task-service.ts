@@ -7,7 +7,7 @@ import { scheduleData } from "./task-form.ts";
 import { viewText } from "./view-context.ts";
 
 /** Time limit for the complete response. */
-const longestAnswerMs = 10_000;
+const responseTimeoutMs = 10_000;
 /** Maximum characters of a response; more than any list of tasks. */
 const maxAnswerLength = 5_000_000;
 
@@ -146,7 +146,7 @@ export function plannerTasks(settings: PlannerSettings | undefined, own: TaskSto
 /** The response's `data`; `undefined` if not found. */
 async function askService({ baseUrl, apiKey }: PlannerSettings, request: ServiceRequest): Promise<unknown> {
   const { method, path, body, headers } = request;
-  const timeout = AbortSignal.timeout(longestAnswerMs);
+  const timeout = AbortSignal.timeout(responseTimeoutMs);
   try {
     const response = await fetch(`${baseUrl}${path}`, {
       method,

@@ -5,7 +5,7 @@ import type { Embed } from "@millrace/models/embeddings";
 import type { Piece } from "./pieces.ts";
 
 /** Pieces per request, and characters kept of a piece the model refuses. */
-const [maxAtOnce, cutLength] = [32, 400];
+const [batchSize, cutLength] = [32, 400];
 /** Error codes for a text that the model refuses; other errors are not the text's fault. */
 const refusals = ["api_error", "context_overflow", "invalid_parameter", "too_large"];
 
@@ -20,8 +20,8 @@ export async function embedPieces(
   signal: AbortSignal,
 ): Promise<TextPiece[]> {
   const made: TextPiece[] = [];
-  for (let at = 0; at < pieces.length; at += maxAtOnce) {
-    made.push(...(await embedSome(path, pieces.slice(at, at + maxAtOnce), embed, signal)));
+  for (let at = 0; at < pieces.length; at += batchSize) {
+    made.push(...(await embedSome(path, pieces.slice(at, at + batchSize), embed, signal)));
   }
   return made;
 }
@@ -31,12 +31,12 @@ async function embedSome(
   pieces: readonly Piece[],
   embed: Embed,
   signal: AbortSignal,
-  longest = Infinity,
+  maxLength = Infinity,
 ): Promise<TextPiece[]> {
   signal.throwIfAborted();
   try {
     // The path tells the topic of a piece if its text does not.
-    const texts = pieces.map(({ text }) => `${path}\n${text.slice(0, longest).toWellFormed()}`);
+    const texts = pieces.map(({ text }) => `${path}\n${text.slice(0, maxLength).toWellFormed()}`);
     const vectors = await embed(texts, signal);
     return pieces.map((piece, place) => ({ ...piece, vector: toUnit(vectors[place] ?? []) }));
   } catch (error) {
@@ -47,7 +47,7 @@ async function embedSome(
       const first = await embedSome(path, pieces.slice(0, middle), embed, signal);
       return [...first, ...(await embedSome(path, pieces.slice(middle), embed, signal))];
     }
-    return longest === Infinity ? await embedSome(path, pieces, embed, signal, cutLength) : [];
+    return maxLength === Infinity ? await embedSome(path, pieces, embed, signal, cutLength) : [];
   }
 }
 

@@ -14,7 +14,7 @@ export interface ReadContext {
 }
 
 /** Maximum bytes of an embedded file: larger ones are data or generated. */
-export const largestFile = 512 * 1024;
+export const maxFileBytes = 512 * 1024;
 /** A file changed this recently may change again without a new modification time. */
 const settledAfter = 2000;
 
@@ -43,7 +43,7 @@ type TextFile = { isKnown: true } | { isKnown: false; stamp: string; hash: strin
 export async function readText(context: ReadContext, place: Place, known: string | undefined): Promise<TextFile> {
   try {
     return await withFile(context, place, async (handle, stats) => {
-      if (stats.size > largestFile) return null;
+      if (stats.size > maxFileBytes) return null;
       const stamp = stampOf(stats);
       return stamp !== "" && stamp === known ? { isKnown: true } : await textOf(handle, stamp);
     });
@@ -61,7 +61,7 @@ function stampOf({ size, mtimeMs, ctimeMs, ino }: Stats): string {
 
 async function textOf(handle: FileHandle, stamp: string): Promise<TextFile> {
   const content = await handle.readFile();
-  if (content.length > largestFile || content.includes(0)) return null;
+  if (content.length > maxFileBytes || content.includes(0)) return null;
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(content);
     return {

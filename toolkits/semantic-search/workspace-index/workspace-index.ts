@@ -15,9 +15,10 @@ import type { ReadContext } from "./text-files.ts";
 import { type IndexUpdate, updateIndex } from "./update-index.ts";
 
 /**
- * Milliseconds after which a search embeds no further file, and for which it waits for others: longer than a call has.
+ * Milliseconds after which a search embeds no further file, and the maximum wait for other searches: longer than a call's
+ * timeout.
  */
-const [embeddingTime, longestWait] = [40_000, 150_000];
+const [embeddingTime, maxWaitMs] = [40_000, 150_000];
 
 /** The results of a search, and the state of the index. */
 export interface SearchResult {
@@ -57,7 +58,7 @@ function workspaceIndexOf(
   limits: IndexLimits,
 ): WorkspaceIndex {
   // Concurrent searches would embed the same files twice.
-  const mutex = new KeyedMutex(longestWait);
+  const mutex = new KeyedMutex(maxWaitMs);
   return {
     isOn: () => embedding.model() !== undefined,
     async search({ query, path, limit }, context) {

@@ -12,7 +12,7 @@ export type CommandAnalysis =
   | { kind: "refused"; reason: string };
 
 /** Files whose content an approval is bound to: maximum number, number listed by name, and bytes of each. */
-const [maxFiles, maxNamed, largestFile] = [60, 6, 4 * 1024 * 1024];
+const [maxFiles, maxNamed, maxFileBytes] = [60, 6, 4 * 1024 * 1024];
 
 /** Files that determine what a build program runs. */
 const buildFiles: Readonly<Record<string, readonly string[]>> = {
@@ -127,7 +127,7 @@ async function hashOf(
     const place = await locate(context.workspace, path);
     if (place.kind !== "file") return undefined;
     return await withFile(context, place, async (handle, stats) => {
-      if (stats.size > largestFile) return `of ${stats.size} bytes, ${stats.mtimeMs}`;
+      if (stats.size > maxFileBytes) return `of ${stats.size} bytes, ${stats.mtimeMs}`;
       return createHash("sha256")
         .update(await handle.readFile())
         .digest("hex")

@@ -211,9 +211,9 @@ export class Shell {
     return [...this.#tasks.values()].filter((task) => task.sessionId === sessionId);
   }
 
-  #forgetOldest(tasks: readonly Task[], most: number): void {
+  #forgetOldest(tasks: readonly Task[], maxKept: number): void {
     const ended = tasks.filter(({ end }) => end !== undefined);
-    for (const { id } of ended.slice(0, -most)) this.#tasks.delete(id);
+    for (const { id } of ended.slice(0, -maxKept)) this.#tasks.delete(id);
   }
 }
 

@@ -94,12 +94,12 @@ export function finishedCommands(sessionId: string, services: ToolkitServices): 
       .find(shellKey)
       ?.list(sessionId)
       .filter(({ status }) => status !== "running") ?? [];
-  return ended.map((command) => ({ id: command.id, text: (longest) => commandText(command, longest) }));
+  return ended.map((command) => ({ id: command.id, text: (maxLength) => commandText(command, maxLength) }));
 }
 
-/** A background command with the end of its output for the model, at most `longest` characters. */
-function commandText(command: BackgroundCommand, longest: number): string {
-  const output = command.output.trim().slice(-longest).toWellFormed();
+/** A background command with the end of its output for the model, at most `maxLength` characters. */
+function commandText(command: BackgroundCommand, maxLength: number): string {
+  const output = command.output.trim().slice(-maxLength).toWellFormed();
   return `Background command ${line(command)}${output === "" ? "." : `, and wrote at the end:\n${output}`}`;
 }
 

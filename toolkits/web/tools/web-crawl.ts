@@ -33,7 +33,7 @@ export const webCrawl = defineTool({
   run: async ({ url, max_pages = defaultPages, path_prefix = "/" }, { toolkitServices, runId, callId, signal }) => {
     const pages = toolkitServices.find(webKey)?.pages;
     if (pages === undefined) return noPages();
-    const wanted = { url, most: max_pages, prefix: path_prefix, run: runId ?? callId };
+    const wanted = { url, limit: max_pages, prefix: path_prefix, run: runId ?? callId };
     return shown(await crawl(pages, wanted, signal));
   },
   example: { title: "Several pages", body: '{"url": "https://example.com/docs/", "max_pages": 3}' },
@@ -51,7 +51,7 @@ interface Crawled {
 /** Reads breadth first. An error on the first page is thrown; on others it is recorded. */
 async function crawl(
   pages: WebPages,
-  { url, most, prefix, run }: { url: string; most: number; prefix: string; run: string },
+  { url, limit, prefix, run }: { url: string; limit: number; prefix: string; run: string },
   signal: AbortSignal,
 ): Promise<Crawled> {
   const isOpen = async (address: string): Promise<boolean> =>
@@ -73,7 +73,7 @@ async function crawl(
   };
   follow(first);
   // Pages that robots.txt closes are not requested, and do not count.
-  for (let requests = 1; requests < most && found.closed < maxClosed; requests += 1) {
+  for (let requests = 1; requests < limit && found.closed < maxClosed; requests += 1) {
     const next = waiting.shift();
     if (next === undefined) break;
     try {

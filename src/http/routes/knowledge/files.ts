@@ -10,7 +10,7 @@ import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/htt
 import { query } from "@millrace/engine/http/validate";
 import { withMarks } from "../../../guardrails/marked-files.ts";
 import { type RouteServices, routeServicesOf, toolsOfCaller } from "../../../toolkits/route-services.ts";
-import { maxManualWriteBytes as largest, tagOf } from "../../../tools/undo/manual-writes.ts";
+import { maxManualWriteBytes as maxBytes, tagOf } from "../../../tools/undo/manual-writes.ts";
 import { notFound, withFile } from "../../../tools/workspace/file-access.ts";
 import { leadsToCritical } from "../../../tools/workspace/file-checks.ts";
 import {
@@ -136,10 +136,10 @@ function contentRoute(routes: HttpApp): void {
       const { path } = context.req.valid("query");
       const place = await locate(workspace, path);
       const bytes = await withFile({ workspace, repeated: false, signal }, place, async (handle, { size }) => {
-        if (size > largest) {
+        if (size > maxBytes) {
           throw new AppError(
             "invalid_parameter",
-            `"${place.path}" has ${size} bytes; at most ${largest} are handed out.`,
+            `"${place.path}" has ${size} bytes; at most ${maxBytes} are handed out.`,
           );
         }
         return handle.readFile({ signal });

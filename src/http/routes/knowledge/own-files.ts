@@ -16,9 +16,9 @@ import { jsonBody, path } from "@millrace/engine/http/validate";
 import { type FilePlace, shownPath } from "../../../extensions/find-folders.ts";
 import { readBeginning } from "../../../extensions/parsed-files.ts";
 import { problemIn, type TextProblem } from "../../../extensions/text-problems.ts";
-import { largestAgent } from "../../../agents/agent-folders.ts";
+import { maxAgentBytes } from "../../../agents/agent-folders.ts";
 import { isIndex, readRuleFile } from "../../../user-rules/rule-file.ts";
-import { largestRule } from "../../../user-rules/rule-folders.ts";
+import { maxRuleBytes } from "../../../user-rules/rule-folders.ts";
 import { touchedTools } from "../../../user-rules/touched-tools.ts";
 import { tagOf } from "../../../tools/undo/manual-writes.ts";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
@@ -53,7 +53,7 @@ type Verdict = z.infer<typeof VerdictShape>;
 interface Kind {
   one: "rule" | "agent";
   tag: "Prompts" | "Tools";
-  largest: number;
+  maxBytes: number;
   place: (name: string) => FilePlace | undefined;
   check: (name: string, text: string) => Omit<Verdict, "valid">;
 }
@@ -107,7 +107,7 @@ function ruleKind({ rules, toolkits }: SharedProductServices): Kind {
   return {
     one: "rule",
     tag: "Prompts",
-    largest: largestRule,
+    maxBytes: maxRuleBytes,
     place: (name) => rules.place(name),
     check: (name, text) => checkRule(name, text, tools),
   };
@@ -117,7 +117,7 @@ function agentKind({ agents }: SharedProductServices): Kind {
   return {
     one: "agent",
     tag: "Tools",
-    largest: largestAgent,
+    maxBytes: maxAgentBytes,
     place: (name) => agents.place(name),
     check: (name, text) => {
       const found = agents.check(text.replaceAll("\r\n", "\n"));
@@ -205,21 +205,21 @@ async function remove(context: HttpContext, kind: Kind, name: string): Promise<R
   return context.body(null, 204);
 }
 
-function bytesOf({ place, largest }: Kind, name: string): Uint8Array | undefined {
+function bytesOf({ place, maxBytes }: Kind, name: string): Uint8Array | undefined {
   const found = place(name);
   if (found === undefined) return undefined;
-  const beginning = readBeginning(join(found.root, found.path), largest, found.root);
+  const beginning = readBeginning(join(found.root, found.path), maxBytes, found.root);
   return "bytes" in beginning ? beginning.bytes : undefined;
 }
 
-function verdictOf({ check, largest }: Kind, name: string, text: string): Verdict {
+function verdictOf({ check, maxBytes }: Kind, name: string, text: string): Verdict {
   const { problems, tools } = check(name, text);
   const size = Buffer.byteLength(text);
   const all =
-    size > largest
+    size > maxBytes
       ? [
           ...problems,
-          { severity: "error" as const, message: `it has ${size} bytes; at most ${largest} are read`, line: null },
+          { severity: "error" as const, message: `it has ${size} bytes; at most ${maxBytes} are read`, line: null },
         ]
       : problems;
   return { valid: all.every(({ severity }) => severity !== "error"), problems: all, tools };

@@ -14,7 +14,7 @@ import { locate } from "../../../tools/workspace/workspace-path.ts";
 /** The folder of the workspace that they come into. */
 const folder = "uploads";
 /** Maximum bytes of an uploaded file. */
-const largest = 20 * 1024 * 1024;
+const maxUploadBytes = 20 * 1024 * 1024;
 /** Files of one name. */
 const maxNamesakes = 1_000;
 
@@ -55,7 +55,7 @@ export function uploadRoutes(): HttpApp {
           message_zh: "当前密钥无权在工作区中创建文件。请联系服务器管理员。",
         });
       }
-      const bytes = await readBytes(context, largest);
+      const bytes = await readBytes(context, maxUploadBytes);
       const name = safeName(context.req.valid("query").name);
       const { workspace } = services.config;
       const path = await writeUnder(name, bytes, { workspace, repeated: false, signal: context.req.raw.signal });

@@ -14,7 +14,7 @@ import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });
 const OperationPath = ThreadPath.extend({ operation_id: Id });
-const Count = (most: number) => z.coerce.number().int().min(1).max(most);
+const Count = (max: number) => z.coerce.number().int().min(1).max(max);
 const OperationQuery = z.object({
   run_id: Id.optional(),
   message_id: z.string().min(1).max(200).optional().describe("The assistant message whose calls are meant"),

@@ -97,9 +97,9 @@ function sweepPoints([kind = "", ...words]: readonly string[]): number | undefin
 
 function transientPoints(words: readonly string[]): number | undefined {
   const numbers = words.filter((word) => word.toLowerCase() !== "uic").map(parseSpiceNumber);
-  const [step, stop, begin = 0, most = step] = numbers;
-  if (step === undefined || stop === undefined || begin === undefined || most === undefined) return undefined;
-  if (step <= 0 || stop <= 0 || most <= 0 || begin < 0 || begin >= stop || numbers.length > 4) return undefined;
+  const [step, stop, begin = 0, maxStep = step] = numbers;
+  if (step === undefined || stop === undefined || begin === undefined || maxStep === undefined) return undefined;
+  if (step <= 0 || stop <= 0 || maxStep <= 0 || begin < 0 || begin >= stop || numbers.length > 4) return undefined;
   // The simulator allocates every printed step, and advances by at most the smaller of the two.
-  return Math.ceil(stop / Math.min(step, most));
+  return Math.ceil(stop / Math.min(step, maxStep));
 }

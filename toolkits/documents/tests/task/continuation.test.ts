@@ -69,7 +69,7 @@ describe("work that is left", () => {
     expect(maxForced).toBe(5);
     expect(kindOf(turn, maxForced - 1)).toBe("file_move");
     expect(kindOf(turn, maxForced)).toBeNull();
-    expect(neededRound(turn, { forced: 2, most: 2, completion })).toBeNull();
+    expect(neededRound(turn, { forced: 2, limit: 2, completion })).toBeNull();
   });
 
   it("is not asked for again when a forced reply repeats the words before it", () => {
