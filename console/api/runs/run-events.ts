@@ -31,7 +31,7 @@ class EventStore {
   };
   readonly read = (): RunEvents => this.#state;
 
-  #tell(changes: Partial<RunEvents> = {}): void {
+  #publish(changes: Partial<RunEvents> = {}): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#state = { events: this.#events.slice(), isPending: false, error: undefined, ...changes };
@@ -45,12 +45,12 @@ class EventStore {
       const response = await send(this.#path, { headers, signal });
       await readServerEvents(response, (event) => {
         this.#events.push(event);
-        this.#timer ??= setTimeout(() => this.#tell(), quiet);
+        this.#timer ??= setTimeout(() => this.#publish(), quiet);
       });
-      this.#tell();
+      this.#publish();
     } catch (error) {
       if (signal.aborted) return;
-      this.#tell({ error: error instanceof Error ? error : new ApiError(String(error), { status: 0 }) });
+      this.#publish({ error: error instanceof Error ? error : new ApiError(String(error), { status: 0 }) });
     }
   }
 

@@ -18,7 +18,7 @@ const cards = new Set<RefObject<HTMLElement | null>>();
 const listeners = new Set<() => void>();
 let leftAt = -inertFor;
 
-function tell(): void {
+function notifyListeners(): void {
   for (const listener of listeners) listener();
 }
 
@@ -50,11 +50,11 @@ export function useDecidingKeys(deciding: Deciding | undefined) {
   const isOnly = useSyncExternalStore(subscribe, () => cards.size === 1);
   useEffect(() => {
     cards.add(card);
-    tell();
+    notifyListeners();
     return () => {
       cards.delete(card);
       leftAt = performance.now();
-      tell();
+      notifyListeners();
     };
   }, []);
   const latest = useRef(deciding);
