@@ -79,7 +79,7 @@ export function resultMessage(call: AnsweredCall, result: ToolResult, config: La
   });
   if (result.operation !== undefined) {
     const { type: operation, ...more } = result.operation;
-    if (operation !== "edit") servicesOf(config).changedFiles?.note(more.path, Date.now());
+    if (operation !== "edit") servicesOf(config).changedFiles?.record(more.path, Date.now());
     emit(config, { type: "operation_recorded", tool_call_id: call.id, operation, ...more });
   }
   const plan = result.session?.["task_plan"];

@@ -44,7 +44,7 @@ export interface RunServices extends SharedRunServices {
   /** Counts what the run's model calls use, and knows whether its owner may use more; absent: no limits. */
   account?: Pick<OwnerAccount, "count" | "countFailure" | "spent"> | undefined;
   /** Records model requests for inspection. */
-  requests?: Pick<ModelRequestStore, "note">;
+  requests?: Pick<ModelRequestStore, "record">;
 }
 
 /**

@@ -228,7 +228,7 @@ describe("what is remembered of a test", () => {
   it("does not grow with the names that were tested", async () => {
     const { provider } = models.reach("openai:a");
     const verifiedModels = models.verified();
-    for (let index = 0; index < 501; index += 1) verifiedModels?.note(`openai:${index}`, provider, new Date());
+    for (let index = 0; index < 501; index += 1) verifiedModels?.record(`openai:${index}`, provider, new Date());
     expect(verified("openai:a")).toBeNull();
     expect(verified("openai:0")).toBeNull();
     expect(verified("openai:500")).not.toBeNull();

@@ -182,7 +182,7 @@ export class McpServer {
       await this.#list(connection, signal);
       this.#failedAt = undefined;
       this.#live = connection;
-      this.#note("connected", null);
+      this.#record("connected", null);
       return connection;
     } catch (error) {
       await connection?.close();
@@ -217,11 +217,11 @@ export class McpServer {
   }
 
   #warn(about: { reason: string } | { problems: string[] }, what: Exclude<McpEvent["what"], "connected">): void {
-    this.#note(what, "reason" in about ? about.reason : about.problems.join("; "));
+    this.#record(what, "reason" in about ? about.reason : about.problems.join("; "));
     this.#logger.warn({ server: this.#config.name, ...about }, logged[what]);
   }
 
-  #note(what: McpEvent["what"], reason: string | null): void {
+  #record(what: McpEvent["what"], reason: string | null): void {
     this.#events.push({ at: new Date().toISOString(), what, reason });
     if (this.#events.length > keptEvents) this.#events.shift();
   }

@@ -4,7 +4,7 @@ const recentTime = 30_000;
 /** Files changed by tools in the last 30 seconds, in any session. */
 export interface ChangedFiles {
   /** Records a change; times are Unix ms. */
-  note(path: string, at: number): void;
+  record(path: string, at: number): void;
   /** Workspace paths, newest first. */
   recent(now: number): string[];
 }
@@ -14,7 +14,7 @@ export function createChangedFiles(): ChangedFiles {
   const known = new Map<string, number>();
   const isRecent = (at: number, now: number): boolean => now - at < recentTime;
   return {
-    note(path, at) {
+    record(path, at) {
       for (const [other, time] of known) if (!isRecent(time, at)) known.delete(other);
       known.delete(path);
       known.set(path, at);

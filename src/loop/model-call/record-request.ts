@@ -43,7 +43,7 @@ export function requestRecorder(
     const head = headOf(messages, call);
     const rest = messages.slice(1 + head.documentation.length);
     requests
-      .note({ ...about, asked_at: new Date().toISOString(), head, messages: rest })
+      .record({ ...about, asked_at: new Date().toISOString(), head, messages: rest })
       .catch((error: unknown) => logger?.warn({ err: error, session_id }, "model_request_not_noted"));
   };
 }

@@ -37,7 +37,7 @@ export async function delegate(state: LoopState, config: LangGraphRunnableConfig
   for (const [id, work] of Object.entries(state.delegations)) {
     const next = dueOf(id, work);
     if (next.length > 0) {
-      for (const task of next) tellStart(task, work.call.id, config);
+      for (const task of next) emitStart(task, work.call.id, config);
       due.push(...next);
       delegations[id] = { sent: work.sent + next.length };
       continue;
@@ -73,7 +73,7 @@ function dueOf(id: string, work: Delegation): AgentTask[] {
   }));
 }
 
-function tellStart(task: AgentTask, toolCallId: string, config: LangGraphRunnableConfig): void {
+function emitStart(task: AgentTask, toolCallId: string, config: LangGraphRunnableConfig): void {
   emit(config, {
     type: "subagent_started",
     agent_id: agentId(task),

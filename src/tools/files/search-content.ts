@@ -75,13 +75,13 @@ async function search(input: z.infer<typeof SearchContentInput>, context: ToolCo
   for await (const place of await placesFrom(start, input.regex, context, found)) {
     if (!isWanted(place.path)) continue;
     const lines = await searchFile(context, place, matches, input.context_lines ?? 2, place === start);
-    note(found, place.path, lines);
+    addMatches(found, place.path, lines);
     if (isEnough(found)) break;
   }
   return answer(input.regex, found);
 }
 
-function note(found: Findings, path: string, lines: Line[] | undefined): void {
+function addMatches(found: Findings, path: string, lines: Line[] | undefined): void {
   if (lines === undefined) found.skipped += 1;
   if (lines === undefined || lines.length === 0) return;
   const hits = lines.filter((line) => line.isMatch);

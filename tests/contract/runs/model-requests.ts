@@ -47,7 +47,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       const { sessions, requests } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       expect(await requests.last("s1")).toBeUndefined();
-      await writer(fixture.storage, "r1").requests.note(requestOf({ asked_at: "2026-01-01T00:00:00.000Z" }));
+      await writer(fixture.storage, "r1").requests.record(requestOf({ asked_at: "2026-01-01T00:00:00.000Z" }));
       const call = { id: "c1", name: "read_file", args: { path: "a" } };
       const last = requestOf({
         asked_at: "2026-01-01T00:00:01.000Z",
@@ -59,9 +59,9 @@ export function describeModelRequests(fixture: StorageFixture): void {
           new HumanMessage("Only for this call."),
         ],
       });
-      await writer(fixture.storage, "r1").requests.note(last);
+      await writer(fixture.storage, "r1").requests.record(last);
       const silent = requestOf({ node: "plan", is_silent: true, tools: [], asked_at: "2026-01-01T00:00:02.000Z" });
-      await writer(fixture.storage, "r1").requests.note(silent);
+      await writer(fixture.storage, "r1").requests.record(silent);
       const after = (await fixture.reopen()).requests;
       expect(asData(await after.last("s1"))).toEqual(asData(last));
       expect((await after.last("s1"))?.messages[1]).toMatchObject({ tool_calls: [call] });
@@ -73,7 +73,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       const { sessions } = fixture.storage;
       await sessions.create(sessionRecord("s1"));
       const note = (run_id: string, node: string, system: string) =>
-        writer(fixture.storage, "r1").requests.note(
+        writer(fixture.storage, "r1").requests.record(
           requestOf({ run_id, node, head: { system, parts: [], documentation: [] } }),
         );
       await note("r1", "plan", "the plan");
@@ -100,7 +100,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       }
       expect((await after.last("s1", "plan"))?.head.system).toBe("the plan");
       for (let run = 0; run < callsKept.ofSession + 5; run += 1) {
-        await writer(fixture.storage, "r1").requests.note(requestOf({ run_id: `many-${run}`, messages: [] }));
+        await writer(fixture.storage, "r1").requests.record(requestOf({ run_id: `many-${run}`, messages: [] }));
       }
       expect(await after.calls("s1", "r2")).toEqual([]);
       expect(await after.calls("s1", "many-4")).toEqual([]);
@@ -112,7 +112,7 @@ export function describeModelRequests(fixture: StorageFixture): void {
       const { sessions, requests } = fixture.storage;
       for (const id of ["s1", "s2"]) await sessions.create(sessionRecord(id));
       for (const session_id of ["s1", "s2", "unknown"])
-        await writer(fixture.storage, "r1").requests.note(requestOf({ session_id }));
+        await writer(fixture.storage, "r1").requests.record(requestOf({ session_id }));
       await sessions.delete("s1");
       expect(await requests.last("s1")).toBeUndefined();
       expect(await requests.last("unknown")).toBeUndefined();

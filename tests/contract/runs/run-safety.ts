@@ -158,7 +158,7 @@ export function describeRunSafety(fixture: StorageFixture): void {
       await expect(former.operations.begin(operation("o2"), new Map())).rejects.toMatchObject(stale);
       const settled = former.operations.settle("o1", { ...begun, status: "success" }, new Map());
       await expect(settled).rejects.toMatchObject(stale);
-      await expect(former.requests.note(requestOf())).rejects.toMatchObject(stale);
+      await expect(former.requests.record(requestOf())).rejects.toMatchObject(stale);
       await former.park();
       expect(await ledger.list("s1")).toEqual([expect.objectContaining({ tool_call_id: "c1", state: "started" })]);
       expect((await operations.list("s1", { limit: 10, offset: 0 })).operations).toEqual([begun]);

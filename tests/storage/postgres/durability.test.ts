@@ -111,7 +111,7 @@ const quick: typeof waiting = [
     ({ attempt }) => attempt.ledger.finish("s1", "c1", 1),
     ({ attempt }) => attempt.ledger.start(call("pure")),
   ],
-  ["a request to a model", ({ attempt }) => attempt.requests.note(requestOf())],
+  ["a request to a model", ({ attempt }) => attempt.requests.record(requestOf())],
 ];
 
 describe.skipIf(server === undefined)("a commit in PostgreSQL", () => {

@@ -148,14 +148,14 @@ async function ask(
   { seconds, signal }: { seconds: number; signal: AbortSignal },
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const hear = (message: unknown): void => {
+  const onMessage = (message: unknown): void => {
     const answer = Answer.safeParse(message).data;
     if (answer?.id === id) resolve(answer);
   };
   const lost = (): void => reject(broken());
   const stop = (): void => reject(signal.reason);
   const late = after(() => reject(tooLong(seconds)), seconds * 1000);
-  worker.on("message", hear);
+  worker.on("message", onMessage);
   worker.once("error", lost);
   worker.once("exit", lost);
   signal.addEventListener("abort", stop, { once: true });
@@ -165,7 +165,7 @@ async function ask(
     return await promise;
   } finally {
     clearTimeout(late);
-    worker.off("message", hear);
+    worker.off("message", onMessage);
     worker.off("error", lost);
     worker.off("exit", lost);
     signal.removeEventListener("abort", stop);

@@ -42,7 +42,7 @@ let outputLength = 0;
 /** If values cannot be computed, the engine repeats a prompt until it gets an answer. */
 let asksBecauseOfValues = false;
 
-function hear(text: unknown): void {
+function onOutput(text: unknown): void {
   const line = String(text);
   outputLength += line.length;
   if (line.startsWith("Netlist line no.")) asksBecauseOfValues = true;
@@ -58,7 +58,7 @@ function answer(kind: "ended" | "fatal" | "flood", raw: Uint8Array<ArrayBuffer> 
 }
 
 // The engine logs there; nothing else in this thread does.
-Object.assign(console, { error: hear, info: () => undefined });
+Object.assign(console, { error: onOutput, info: () => undefined });
 
 const { Memory } = WebAssemblyWithin.parse(Reflect.get(globalThis, "WebAssembly"));
 const { grow } = Memory.prototype;

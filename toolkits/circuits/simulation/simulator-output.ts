@@ -58,7 +58,7 @@ const meanings: readonly { words: RegExp; code: ErrorCode; what: string; suggest
 
 /** The failure in the simulator's output, with its line. */
 export function failureIn(output: string, analysis: Analysis, deck: Deck): AppError {
-  const lines = [...new Set(tellingLines(output))].toSorted((left, right) => weight(left) - weight(right));
+  const lines = [...new Set(relevantLines(output))].toSorted((left, right) => weight(left) - weight(right));
   const text = lines.join("\n");
   const meaning = meanings.find(({ words }) => words.test(text));
   const quote = lines.slice(0, 8).join(" | ").slice(0, maxQuoteLength);
@@ -81,7 +81,7 @@ export function hasLeftOut(output: string): boolean {
 /** The simulator's warnings, each once. */
 export function warningsIn(output: string, deck: Deck): string[] {
   const found = new Set<string>();
-  for (const line of tellingLines(output)) {
+  for (const line of relevantLines(output)) {
     if (!/^warning/iu.test(line) || /no job/iu.test(line)) continue;
     const where = placeIn([line], deck);
     found.add(`${line.slice(0, 200)}${where === null ? "" : ` (${where})`}`);
@@ -106,7 +106,7 @@ function weight(line: string): number {
   return /error|failed|can't|could not|undefined/iu.test(line) ? 0 : /^warning/iu.test(line) ? 1 : 2;
 }
 
-function tellingLines(output: string): string[] {
+function relevantLines(output: string): string[] {
   const noise =
     /^(?:ngspice \d+|Note:|Circuit:|Doing analysis|Using SPARSE|No\. of Data|Initial Transient|Node\s+Voltage|-+|binary raw file|Warning: can't find the initialization|Error during 'write'|Warning from checkvalid|run simulation|Reset re-loads)/u;
   return output

@@ -14,7 +14,7 @@ export interface Clock {
 
 /** Debounces change signals by path and passes on the quiet ones together. */
 export interface Debounce {
-  note(path: string): void;
+  add(path: string): void;
   /** Discards everything; emits nothing more. */
   close(): void;
 }
@@ -46,7 +46,7 @@ export function createDebounce(give: (paths: string[]) => void, clock: Clock = s
     if (ripe.length > 0) give(ripe);
   };
   return {
-    note(path) {
+    add(path) {
       const now = clock.now();
       const first = signs.get(path)?.first ?? now;
       signs.set(path, { first, due: Math.min(now + quietMs, first + maxDelayMs) });

@@ -56,7 +56,7 @@ export class FileWatch {
     }, clock);
     this.#folders = createFolderWatches(root, {
       maxFolders: limits.folders,
-      onSign: (path) => this.#debounce.note(path),
+      onSign: (path) => this.#debounce.add(path),
       onLeftOut: (reason) => this.#leaveOut(reason),
     });
   }
@@ -160,7 +160,7 @@ export class FileWatch {
   #lookForIt(): void {
     const { clock = systemClock } = this.#options;
     this.#stopLooking?.();
-    this.#stopLooking = clock.after(awayMilliseconds, () => this.#debounce.note(""));
+    this.#stopLooking = clock.after(awayMilliseconds, () => this.#debounce.add(""));
   }
 
   #publish(changes: readonly FileChange[]): void {

@@ -16,7 +16,7 @@ export function openFileWatch({
   if (watchFiles === "off" || (watchFiles === "auto" && !isEnabled)) return undefined;
   const onChange = (change: FileChange): void => {
     const path = change.event_type === "moved" ? change.dest_path : change.path;
-    if (!change.is_directory) changedFiles?.note(path, Date.now());
+    if (!change.is_directory) changedFiles?.record(path, Date.now());
   };
   return new FileWatch(workspace, { logger, onChange });
 }

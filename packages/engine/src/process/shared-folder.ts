@@ -6,7 +6,7 @@ import type { Logger } from "../logger.ts";
 import type { SharedFiles } from "../storage/cluster.ts";
 import type { OpenedStorage, Storage } from "../storage/storage.ts";
 
-/** Milliseconds between two looks at the files here, and after how many of them others are asked without being told. */
+/** Milliseconds between two checks of the local files, and after how many checks the database is read without a notification. */
 const [pause, looksBetween] = [1_000, 5];
 /** What this server had in common with the others, for its next start. */
 const stateFile = ".shared-files.json";
@@ -37,7 +37,7 @@ class SharedFolder {
   #written = "";
   #looks = 0;
   #working: Promise<void> | undefined;
-  #isTold = false;
+  #mustAsk = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(parts: SharedFolderParts, store: SharedFiles) {
@@ -54,7 +54,7 @@ class SharedFolder {
     this.#timer = setInterval(() => this.#look(), pause).unref();
     this.#parts.storage.notifications.onNotification(({ type }) => {
       if (type !== "files") return;
-      this.#isTold = true;
+      this.#mustAsk = true;
       this.#look();
     });
   }
@@ -67,11 +67,11 @@ class SharedFolder {
   #look(): void {
     this.#looks += 1;
     if (this.#working !== undefined) return;
-    const asks = this.#isTold || this.#looks % looksBetween === 0;
-    this.#isTold = false;
+    const asks = this.#mustAsk || this.#looks % looksBetween === 0;
+    this.#mustAsk = false;
     this.#working = this.#exchange(asks)
       // Where the database is away, a later look finds the same.
-      .catch(() => void (this.#isTold = true))
+      .catch(() => void (this.#mustAsk = true))
       .finally(() => (this.#working = undefined));
   }
 
@@ -104,7 +104,7 @@ class SharedFolder {
     const { version = 0 } = this.#state[name] ?? {};
     const text = this.#textOf(name) ?? null;
     // Another server was first: the next look takes that.
-    if (!(await this.#store.put({ name, text, version }))) return void (this.#isTold = true);
+    if (!(await this.#store.put({ name, text, version }))) return void (this.#mustAsk = true);
     this.#state[name] = { version: version + 1, text };
     this.#parts.storage.notifications.send("all", { type: "files" });
   }

@@ -33,7 +33,7 @@ interface StopRequest {
 }
 
 /** Milliseconds after which the effects of a stop are published although its request is not stored yet. */
-const notePatience = 1_000;
+const storePatience = 1_000;
 
 /** Aborts a running run; `Dispatch.endWaiting` ends a queued one. */
 function stopNow(active: ActiveRun, { action, reason }: StopRequest): void {
@@ -51,13 +51,13 @@ export async function cancelRun(run: Run, order: StopRequest, { dispatch, storag
   if (order.onlyPending === true) return await takeOut(run, order, { dispatch, storage });
   const active = dispatch.active.get(run.run_id);
   if (active === undefined && isOver(run.status)) return;
-  const noted = storage.runs.requestStop(run.run_id, order.action, order.said);
+  const stored = storage.runs.requestStop(run.run_id, order.action, order.said);
   if (active !== undefined) {
-    const tried = noted.catch(() => undefined);
-    active.log.hold(withTimeout(tried, notePatience, () => undefined));
+    const tried = stored.catch(() => undefined);
+    active.log.hold(withTimeout(tried, storePatience, () => undefined));
     stopNow(active, order);
   }
-  await Promise.all([active && dispatch.endWaiting(active), noted]);
+  await Promise.all([active && dispatch.endWaiting(active), stored]);
 }
 
 /**

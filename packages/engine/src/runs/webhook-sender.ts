@@ -44,7 +44,7 @@ export class WebhookSender {
 
   constructor(parts: WebhookSenderParts) {
     this.#parts = parts;
-    this.#alarm = new Alarm(() => this.#tellDue(), parts.isShared === true ? peerPollInterval : undefined);
+    this.#alarm = new Alarm(() => this.#sendDue(), parts.isShared === true ? peerPollInterval : undefined);
   }
 
   /** Begins with what a former process has left; `ownUrl` is where paths of this server are found. */
@@ -67,7 +67,7 @@ export class WebhookSender {
   }
 
   /** Sends what is due while there is room. Each one that ends starts the next, so slow receivers do not block others. */
-  async #tellDue(): Promise<number | undefined> {
+  async #sendDue(): Promise<number | undefined> {
     const { store, logger } = this.#parts;
     try {
       while (this.#underWay.size < atOnce && !this.#stopped.signal.aborted) {

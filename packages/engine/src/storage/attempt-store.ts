@@ -138,7 +138,7 @@ export interface AttemptStore {
   readonly isLost?: boolean;
   readonly ledger: Ledger;
   readonly operations: OperationStore;
-  readonly requests: Pick<ModelRequestStore, "note">;
+  readonly requests: Pick<ModelRequestStore, "record">;
 }
 
 /** What came of asking the ledger for leave to start a call (law 3). */

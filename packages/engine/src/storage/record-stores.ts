@@ -264,8 +264,11 @@ export interface ModelCall extends Pick<ModelRequest, "run_id" | "model_call_id"
 
 /** What models were sent: the newest requests of each run, and in any case the last one of each node of a session. */
 export interface ModelRequestStore {
-  /** Costs what is new in the request, and waits for no disk; without a session nothing. Lets go of old ones. */
-  note(request: ModelRequest): Promise<void>;
+  /**
+   * Stores a request and removes old ones. Only what is new in it is written, without waiting for the disk. Does nothing
+   * if the session does not exist.
+   */
+  record(request: ModelRequest): Promise<void>;
   /** The last request of a node; without one, the last whose answer was for the reader. Messages are fresh objects. */
   last(sessionId: string, node?: string): Promise<ModelRequest | undefined>;
   /** The kept requests of a run, newest first. */

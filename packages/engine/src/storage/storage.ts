@@ -232,7 +232,7 @@ export interface Storage {
   approvals: ApprovalStore;
   operations: OperationReader;
   namespaces: NamespaceStore;
-  requests: Omit<ModelRequestStore, "note">;
+  requests: Omit<ModelRequestStore, "record">;
   items: ItemStore;
   textIndex: TextIndexStore;
   crons: CronStore;

@@ -27,7 +27,7 @@ export function cutPrompt({ response_metadata }: Pick<BaseMessage, "response_met
 }
 
 /** Marks the last chunk if the model did not read all of `messages`. */
-export function noteCut({ message }: ChatGenerationChunk, messages: readonly BaseMessage[]): void {
+export function markCut({ message }: ChatGenerationChunk, messages: readonly BaseMessage[]): void {
   const counts = Counts.safeParse(message.response_metadata).data;
   if (counts === undefined) return;
   // Some versions include cached tokens; the larger value never wrongly indicates a cut.

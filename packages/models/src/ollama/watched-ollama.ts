@@ -5,7 +5,7 @@ import { ChatOllama, type ChatOllamaInput } from "@langchain/ollama";
 import type { Timeouts } from "../provider.ts";
 import type { VendorContext } from "../vendors/request.ts";
 import { hasClosingMark, watchStream } from "../resilience/watch-stream.ts";
-import { noteCut } from "./cut-prompt.ts";
+import { markCut } from "./cut-prompt.ts";
 import { ollamaRequest, type OllamaRequest } from "./request.ts";
 import { wholeLines } from "./whole-lines.ts";
 
@@ -104,8 +104,8 @@ async function* completed(
   let calls = 0;
   for await (const chunk of chunks) {
     if (hasClosingMark(chunk)) {
-      noteCut(chunk, messages);
-      noteCached(chunk);
+      markCut(chunk, messages);
+      addCachedTokens(chunk);
     }
     const { message } = chunk;
     if (isAIMessageChunk(message) && (message.tool_call_chunks ?? []).length > 0) {
@@ -128,7 +128,7 @@ function numbered(chunk: ChatGenerationChunk, message: AIMessageChunk, from: num
 }
 
 /** Adds cached tokens, a field unknown to the package. */
-function noteCached({ message }: ChatGenerationChunk): void {
+function addCachedTokens({ message }: ChatGenerationChunk): void {
   const { prompt_eval_cached_count: cache_read }: Record<string, unknown> = message.response_metadata;
   const usage: unknown = isAIMessageChunk(message) ? message.usage_metadata : undefined;
   if (typeof cache_read !== "number" || typeof usage !== "object") return;

@@ -55,7 +55,7 @@ export class VerifiedModels {
   }
 
   /** Records that a model passed; the oldest entries are dropped. Throws as `OverrideFile.write`. */
-  note(model: string, provider: KnownProvider, at: Date): void {
+  record(model: string, provider: KnownProvider, at: Date): void {
     const { salt, models } = this.#read();
     const others = Object.entries(models).filter(([name]) => name !== model);
     const entry = { at: at.toISOString(), connection: connectionOf(provider, salt) };

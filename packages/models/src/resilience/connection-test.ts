@@ -49,7 +49,7 @@ export async function testConnection(
     if (!isAppError(error) || options.signal.aborted) throw error;
     return { kind: kindOf(error), error, milliseconds: taken() };
   }
-  models.verified()?.note(model, reached.provider, new Date());
+  models.verified()?.record(model, reached.provider, new Date());
   return { kind: "ok", facts, milliseconds: taken() };
 }
 

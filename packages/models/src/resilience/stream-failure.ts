@@ -7,7 +7,7 @@ const refusals: ReadonlySet<unknown> = new Set([400, 405, 406, 415, 422, 501]);
  * Marks an error as a streaming failure: the server had agreed but sent nothing readable, or it refused to stream. The
  * same request may succeed unstreamed.
  */
-export function noteStreamFailure(error: unknown, hadAgreed: boolean): void {
+export function markStreamFailure(error: unknown, hadAgreed: boolean): void {
   if (typeof error === "object" && error !== null && (hadAgreed || refusesToStream(error))) failed.add(error);
 }
 

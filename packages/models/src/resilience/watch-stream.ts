@@ -1,7 +1,7 @@
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { onAbort } from "@millrace/engine/concurrency/abort";
 import { AppError } from "@millrace/engine/errors/errors";
-import { noteStreamFailure } from "./stream-failure.ts";
+import { markStreamFailure } from "./stream-failure.ts";
 import type { Timeouts } from "../provider.ts";
 
 /** Above any real answer: text, reasoning and arguments together. */
@@ -57,7 +57,7 @@ export async function* watchStream(
     if (!isFinished) throw brokenOff();
   } catch (error) {
     if (length > 0 && typeof error === "object" && error !== null) partlyStreamed.add(error);
-    else if (given?.aborted !== true) noteStreamFailure(error, hasAgreed);
+    else if (given?.aborted !== true) markStreamFailure(error, hasAgreed);
     throw error;
   } finally {
     clock?.end();

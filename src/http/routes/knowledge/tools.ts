@@ -144,8 +144,8 @@ function callsRoute(routes: HttpApp): void {
   );
 }
 
-/** A result with what a failure means for Chinese readers, where the tool does not say it in Chinese itself. */
-function toldIn(language: Language, result: ToolResult): ToolResult {
+/** The result; for Chinese readers with a Chinese message if a failed tool has none of its own. */
+function inLanguage(language: Language, result: ToolResult): ToolResult {
   if (language === "en" || result.success || result.message_zh !== undefined) return result;
   return { ...result, message_zh: `${userMessageOf(result, language)}（${result.message}）` };
 }
@@ -180,7 +180,7 @@ function runRoute(routes: HttpApp): void {
       const answer = await manual.run(thread_id, call, context.req.raw.signal);
       if (answer.kind === "ran") {
         const { call_id, message_ids } = answer;
-        const result = toldIn(languageOf(context), answer.result);
+        const result = inLanguage(languageOf(context), answer.result);
         return respondJson(context, { tool: name, call_id, message_ids, result });
       }
       const { operation, hash, has_changed } = answer;

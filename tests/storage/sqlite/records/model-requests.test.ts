@@ -68,7 +68,7 @@ it("a request takes the same space however long the session is, and adds no item
   for (const round of [1, 2, 3]) {
     const pruned = new HumanMessage({ id: "m700", content: "left out" });
     const shown = [...messages.slice(0, 700), pruned, ...messages.slice(701), new HumanMessage(`note ${round}`)];
-    await writer(storage, "r1").requests.note(requestOf("s1", "You are here.", shown));
+    await writer(storage, "r1").requests.record(requestOf("s1", "You are here.", shown));
   }
   expect(number("SELECT count(*) FROM model_requests")).toBe(3);
   expect(number("SELECT max(length(data)) FROM model_requests")).toBeLessThan(2500);
@@ -84,10 +84,10 @@ it("a text that sessions share is stored once, until the last of them is deleted
   const texts = () => number("SELECT count(*) FROM model_texts WHERE text LIKE '%lighthouse%'");
   for (const id of ["s1", "s2"]) {
     await sessionWith(id, []);
-    await writer(storage, "r1").requests.note(requestOf(id, "You keep a lighthouse.", []));
+    await writer(storage, "r1").requests.record(requestOf(id, "You keep a lighthouse.", []));
   }
   expect(texts()).toBe(1);
-  await writer(storage, "r1").requests.note(requestOf("s1", "You sail.", []));
+  await writer(storage, "r1").requests.record(requestOf("s1", "You sail.", []));
   expect(texts()).toBe(1);
   await storage.sessions.delete("s2");
   expect(texts()).toBe(1);

@@ -92,7 +92,7 @@ describe("the debounce", () => {
     const debounce = createDebounce((paths) => given.push([clock.now(), paths]), clock);
     for (const [at, path] of signs) {
       goTo(at);
-      debounce.note(path);
+      debounce.add(path);
     }
     goTo(10_000);
     expect(given).toEqual(wanted);
@@ -105,7 +105,7 @@ describe("the debounce", () => {
     const debounce = createDebounce(() => given.push(clock.now()), clock);
     for (let at = 0; at <= 4000; at += 50) {
       goTo(at);
-      debounce.note("a");
+      debounce.add("a");
     }
     expect(given).toEqual([2000, expect.any(Number)]);
     expect(given[1]).toBeGreaterThanOrEqual(3900);
@@ -114,7 +114,7 @@ describe("the debounce", () => {
   it("gives nothing any more when it is closed", () => {
     const { clock, goTo, waiting } = aClock();
     const debounce = createDebounce(() => expect.unreachable("it was closed"), clock);
-    debounce.note("a");
+    debounce.add("a");
     debounce.close();
     goTo(1000);
     expect(waiting()).toBe(0);

@@ -215,7 +215,7 @@ async function* readRun(
     yield { caughtUp: true };
   }
   for await (const item of eventsOf(sources, run, signal)) {
-    await noteNewlyStopped(reading);
+    await collectNewlyStopped(reading);
     if (!("events" in item)) {
       if ("at" in item) yield* stoppedBefore(reading, Date.parse(item.at));
       yield item;
@@ -230,7 +230,7 @@ async function* readRun(
   if (isBehind && !signal.aborted) yield { caughtUp: true };
 }
 
-async function noteNewlyStopped(reading: RecordReader): Promise<void> {
+async function collectNewlyStopped(reading: RecordReader): Promise<void> {
   for (const runId of reading.subscription.takeStopped()) {
     if (reading.seen.delete(runId)) continue;
     const run = await findRun(reading.sources, { run_id: runId, hasBegun: false });

@@ -146,13 +146,13 @@ export class Traces {
     signal.throwIfAborted();
   }
 
-  /** What the log does not tell of. */
+  /** The spans that the log does not hold. */
   async #kept(run: Run, { spans }: LogSpans): Promise<SpanRecord[]> {
     const { storage } = this.#sources;
     const has = (kind: SpanRecord["kind"]): boolean => spans.some((span) => span.kind === kind);
     // Calls that never began are shown when their run is over: a long state is not read at each look.
-    const isTold = has("model") && (has("tool") || !isOver(run.status));
-    const state = isTold ? undefined : (await readNewest(storage, run.session_id))?.values;
+    const isComplete = has("model") && (has("tool") || !isOver(run.status));
+    const state = isComplete ? undefined : (await readNewest(storage, run.session_id))?.values;
     const [steps, models, tools] = await Promise.all([
       has("node") ? [] : stepSpans(storage, run),
       has("model") ? [] : modelCallSpans(storage, run, state),

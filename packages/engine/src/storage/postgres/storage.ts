@@ -232,6 +232,6 @@ function createAttempt(
       if (events.length > 0 || usage.length > 0) await stream.write({ events, usage });
     },
     checkpointer: (events) => new PostgresSaver(threads, { stream, events }),
-    requests: { note: (request) => requests.noteOf(writer, request) },
+    requests: { record: (request) => requests.recordOf(writer, request) },
   };
 }

@@ -165,7 +165,7 @@ function attemptsOf({
       get operations() {
         return (operations ??= createOperationStore(database, commits, of));
       },
-      requests: { note: (request) => requests.noteWith(request, () => requireAttempt(database, of)) },
+      requests: { record: (request) => requests.recordWith(request, () => requireAttempt(database, of)) },
     };
   };
 }

@@ -15,7 +15,7 @@ import {
   beginTurn,
   type StartedTurn,
   hasMessages,
-  noteWaiting,
+  recordWaiting,
   requireModel,
   type TurnRequest,
 } from "../turn/begin-turn.ts";
@@ -88,7 +88,7 @@ function streamChat(
     // What was sent cannot be taken back, what was not need not be sent.
     tidy: withoutLost,
     onItems: (events) => received.push(...events),
-    onEnd: () => noteWaiting(services, turn, received),
+    onEnd: () => recordWaiting(services, turn, received),
     cancels: cancelsOnLeave(context),
   });
 }
@@ -104,7 +104,7 @@ async function answerChat(
   const last = events.at(-1);
   if (last !== undefined && "end" in last && last.end.error !== undefined)
     return respondFailedRun(context, last.end.error);
-  await noteWaiting(services, turn, events);
+  await recordWaiting(services, turn, events);
   context.header("x-thread-id", turn.run.session_id);
   return respondJson(context, toChatCompletion(events, body.model) ?? null);
 }

@@ -14,7 +14,7 @@ import {
 import { respondJson } from "../../answers/wire.ts";
 import { repeatedRun } from "../../requests/repeated.ts";
 import { submissionOf } from "../../validate.ts";
-import { beginTurn, type StartedTurn, noteWaiting } from "../turn/begin-turn.ts";
+import { beginTurn, type StartedTurn, recordWaiting } from "../turn/begin-turn.ts";
 import { choicesOf } from "../chat/chat-routes.ts";
 import { cancelsOnLeave, followTurn, streamTurn, wholeTurn, type TurnEvent } from "../turn/follow-turn.ts";
 import { failing, openAiBody, OpenAiProblem, starting } from "../problem.ts";
@@ -126,7 +126,7 @@ async function createResponse(services: HttpServices, context: HttpContext, body
   if (kept.background) return respondJson(context, toResponse(turn.run, kept, []));
   const events = await wholeTurn(services, context, turn.run, cancels);
   if (events === undefined) return RESPONSE_ALREADY_SENT;
-  await noteWaiting(services, turn, events);
+  await recordWaiting(services, turn, events);
   return respondJson(context, readAll(found, events));
 }
 
@@ -223,7 +223,7 @@ function followResponse(
     },
     ...(turn !== undefined && {
       onItems: (events: readonly TurnEvent[]): void => void received.push(...events),
-      onEnd: () => noteWaiting(services, turn, received),
+      onEnd: () => recordWaiting(services, turn, received),
     }),
     cancels,
   });

@@ -224,8 +224,8 @@ function ownContext({ messages, tools, choices }: TurnRequest): JsonObject {
   };
 }
 
-/** Notes on an unnamed thread after which answer it waits, so that the client's next request finds it. */
-export async function noteWaiting(
+/** Records on an unnamed thread after which answer it waits, so that the client's next request finds the thread. */
+export async function recordWaiting(
   { storage, logger }: Pick<HttpServices, "storage" | "logger">,
   { run, unnamed }: StartedTurn,
   events: readonly TurnEvent[],

@@ -38,12 +38,12 @@ const growth = 1.25;
 function createCalls() {
   const newest = new Map<number, Block>();
   const byId = new Map<string, Block>();
-  const note = (block: Block): void => {
+  const add = (block: Block): void => {
     if (block.call !== undefined) newest.set(block.call, block);
     if (block.id) byId.set(block.id, block);
   };
   return {
-    note,
+    add,
     /**
      * The call that a piece continues; `undefined` if it starts one. A piece without an id belongs to the newest call
      * at its index.
@@ -81,7 +81,7 @@ export function createBlocks(): Blocks {
   const begin = (block: Omit<Block, "index" | "text" | "emitted">): BlockData[] => {
     const ended = close();
     open = { ...block, index: next++, text: "", emitted: 0 };
-    calls.note(open);
+    calls.add(open);
     return [...ended, { event: "content-block-start", index: open.index, content: emptyBlock(open) }];
   };
 

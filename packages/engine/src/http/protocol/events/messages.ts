@@ -81,7 +81,7 @@ export function createMessageStreams(
     return { message, events: [body(message, start)] };
   };
   const add = (message: OpenMessage, content: BaseMessage): ProtocolBody[] => {
-    if (isAIMessage(content)) note(message, content);
+    if (isAIMessage(content)) takeEnd(message, content);
     return piecesOf(content).flatMap((piece) => message.blocks.add(piece).map((data) => body(message, data)));
   };
   /** A task's newest message, after those that have ended. */
@@ -118,7 +118,7 @@ function roleOf(message: BaseMessage): string | undefined {
   return ["ai", "human", "system"].find((role) => role === kindOf(message));
 }
 
-function note(message: OpenMessage, content: Pick<AIMessage, "usage_metadata" | "response_metadata">): void {
+function takeEnd(message: OpenMessage, content: Pick<AIMessage, "usage_metadata" | "response_metadata">): void {
   if ("finish_reason" in content.response_metadata || "stop_reason" in content.response_metadata) {
     const { data: { finish_reason, stop_reason } = {} } = Ended.safeParse(content.response_metadata);
     message.reason = finish_reason ?? stop_reason ?? message.reason;

@@ -50,8 +50,8 @@ export interface Statements {
   read(sql: string, values?: Values): Promise<unknown[]>;
   /** How many rows a statement has changed. */
   change(sql: string, values?: Values): Promise<number>;
-  /** Tells the listener of `watch` what the statements before have changed; in a transaction, when it is committed. */
-  note(...changes: Change[]): void;
+  /** Passes what earlier statements have changed to the listener of `watch`; in a transaction, once it is committed. */
+  recordChanges(...changes: Change[]): void;
 }
 
 const Address = z.object({ protocol: z.enum(["postgres:", "postgresql:"]), pathname: z.string().min(2) });
@@ -135,11 +135,11 @@ export class PostgresDatabase implements Statements {
     this.#refusal = reason;
   }
 
-  note(...changes: Change[]): void {
+  recordChanges(...changes: Change[]): void {
     if (changes.length > 0) this.#listener?.(changes);
   }
 
-  /** Tells the listener of what is changed from now on, after each commit. There is one listener. */
+  /** Calls the listener after each commit from now on, with what was changed. There is one listener. */
   watch(listener: ChangeListener): void {
     this.#listener = listener;
   }
@@ -150,19 +150,19 @@ export class PostgresDatabase implements Statements {
    */
   async transaction<Result>(work: (statements: Statements) => Promise<Result>, waits = true): Promise<Result> {
     return await this.#connected(async (client) => {
-      const noted: Change[] = [];
+      const recorded: Change[] = [];
       const rows: Statements["rows"] = async (sql, values = []) => (await this.#run(client, sql, values)).rows;
       const statements: Statements = {
         rows,
         read: rows,
         change: async (sql, values = []) => (await this.#run(client, sql, values)).rowCount ?? 0,
-        note: (...changes) => void noted.push(...changes),
+        recordChanges: (...changes) => void recorded.push(...changes),
       };
       await statements.change(waits ? begin : `${begin}, ${asyncCommit}`);
       try {
         const result = await work(statements);
         await statements.change("COMMIT");
-        this.note(...noted);
+        this.recordChanges(...recorded);
         return result;
       } catch (error) {
         // A connection that is lost is closed, which takes the transaction back; it would not answer.
@@ -176,7 +176,7 @@ export class PostgresDatabase implements Statements {
   /** Runs work of the same key one after the other, first come, first served. It must not use the same key. */
   inOrder<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = this.#last.get(key);
-    const result = this.#noted(before === undefined ? work() : before.then(work));
+    const result = this.#tracked(before === undefined ? work() : before.then(work));
     const over = result
       .catch(() => undefined)
       .finally(() => {
@@ -231,8 +231,8 @@ export class PostgresDatabase implements Statements {
     while (this.#under.size > 0) await Promise.allSettled(this.#under);
   }
 
-  /** The same work, which `close` waits for. */
-  #noted<Result>(work: Promise<Result>): Promise<Result> {
+  /** Returns the same work; `close` waits for it. */
+  #tracked<Result>(work: Promise<Result>): Promise<Result> {
     this.#under.add(work);
     const end = (): void => void this.#under.delete(work);
     work.then(end, end);
@@ -240,7 +240,7 @@ export class PostgresDatabase implements Statements {
   }
 
   #connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    return this.#noted(this.#tried(work));
+    return this.#tracked(this.#tried(work));
   }
 
   async #tried<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {

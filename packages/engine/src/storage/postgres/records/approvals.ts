@@ -109,7 +109,7 @@ async function write(statements: Statements, changed: readonly Approval[]): Prom
     rows.map((row) => row.asked_at),
     rows.map((row) => row.decided_at),
   ]);
-  statements.note(...rows.map(changeOfApproval));
+  statements.recordChanges(...rows.map(changeOfApproval));
 }
 
 /** Questions and remembered yeses in PostgreSQL. */

@@ -44,7 +44,7 @@ const removeAfter = (condition: string, kept: number): string => `DELETE FROM mo
   ))`;
 
 /** Stores a request whose shared texts are there, or come as pairs behind its own values; see `writeFencedIfThere`. */
-function noteParts(pairs: number): string {
+function insertStatement(pairs: number): string {
   const places = Array.from({ length: pairs }, (_, at) => `($${13 + 2 * at}, $${14 + 2 * at})`);
   const texts = `t AS (INSERT INTO model_texts (hash, text) VALUES ${places.join(", ")} ON CONFLICT DO NOTHING),`;
   return `${pairs === 0 ? "" : texts}
@@ -60,20 +60,20 @@ function noteParts(pairs: number): string {
     y AS (${removeAfter("", callsKept.ofSession)})`;
 }
 
-/** The requests, which attempts note in their own name. */
-export interface PostgresRequests extends Omit<ModelRequestStore, "note"> {
-  /** `ModelRequestStore.note` of an attempt. Throws `conflict` where another one has taken the run up. */
-  noteOf(of: RunWriter, request: ModelRequest): Promise<void>;
+/** The requests; each attempt records its own. */
+export interface PostgresRequests extends Omit<ModelRequestStore, "record"> {
+  /** `ModelRequestStore.record` of an attempt. Throws `conflict` if another attempt has taken over the run. */
+  recordOf(of: RunWriter, request: ModelRequest): Promise<void>;
 }
 
 /** Whether the request was stored; not where its texts are missing and `shared` does not have them. */
-async function note(
+async function record(
   database: PostgresDatabase,
   { of, request, values, shared }: { of: RunWriter; request: ModelRequest; values: Values; shared: SharedText[] },
 ): Promise<boolean> {
   const pairs = shared.flatMap(({ hash, text }) => [hash, text]);
   const by = { of, sessionId: request.session_id };
-  const written = await writeFencedIfThere(database, by, noteParts(shared.length), [...values, ...pairs]);
+  const written = await writeFencedIfThere(database, by, insertStatement(shared.length), [...values, ...pairs]);
   return written === undefined || written.length > 0;
 }
 
@@ -103,15 +103,15 @@ export function createModelRequestStore(database: PostgresDatabase, threads: Thr
     return fromStored(session_id, row, { value, head: row.head_text, tools });
   };
 
-  const noteOne = async (of: RunWriter, request: ModelRequest): Promise<void> => {
+  const recordOne = async (of: RunWriter, request: ModelRequest): Promise<void> => {
     const { session_id, run_id, model_call_id, node, is_silent, asked_at } = request;
     const data = await threads.encodeWhole(session_id, toStored(request));
     const { head, definitions, tools } = texts.of(request);
     const values = [run_id, model_call_id, node, is_silent ? 1 : 0, asked_at, head.hash, tools.hash];
     const isKnown = stored.has(head.hash) && stored.has(tools.hash);
-    const noted = { of, request, values: [...values, ...columnsOf(data)] };
-    if (!(isKnown && (await note(database, { ...noted, shared: [] })))) {
-      await note(database, { ...noted, shared: [head, ...definitions, tools] });
+    const recorded = { of, request, values: [...values, ...columnsOf(data)] };
+    if (!(isKnown && (await record(database, { ...recorded, shared: [] })))) {
+      await record(database, { ...recorded, shared: [head, ...definitions, tools] });
     }
     if (stored.size >= textsRemembered) stored.clear();
     stored.add(head.hash).add(tools.hash);
@@ -119,7 +119,7 @@ export function createModelRequestStore(database: PostgresDatabase, threads: Thr
 
   return {
     // One after the other: each gets the number after the last one.
-    noteOf: (of, request) => database.inOrder(`requests ${request.run_id}`, () => noteOne(of, request)),
+    recordOf: (of, request) => database.inOrder(`requests ${request.run_id}`, () => recordOne(of, request)),
 
     async last(session_id, node) {
       if (node === undefined) return await read(session_id, `AND is_silent = 0 ${newest}`, []);

@@ -32,7 +32,7 @@ async function insert(statements: Statements, session: Session, ttl: Values): Pr
     if (isTaken(error)) throw new AppError("conflict", `A session "${session_id}" already exists.`);
     throw error;
   }
-  statements.note(changeOfSession("created", session));
+  statements.recordChanges(changeOfSession("created", session));
 }
 
 /** `insert`, and the session's questions with it. */
@@ -70,7 +70,7 @@ async function change(
   const updatedAt = patch.keepsTime === true ? session.updated_at : clusterDate();
   const [written] = await statements.rows(sql, [sessionId, ...texts, updatedAt, next.status]);
   const updated = parseRow(SessionRow, "sessions", written);
-  statements.note(changeOfSession("changed", updated));
+  statements.recordChanges(changeOfSession("changed", updated));
   return updated;
 }
 
@@ -148,14 +148,14 @@ export function createSessionStore(
       states AS (DELETE FROM checkpoint_threads WHERE thread_id IN (SELECT session_id FROM gone))
       SELECT ${columns} FROM gone`;
     const session = readRow(SessionRow, "sessions", (await database.rows(sql, [sessionId]))[0]);
-    if (session !== undefined) database.note(changeOfSession("deleted", session));
+    if (session !== undefined) database.recordChanges(changeOfSession("deleted", session));
     return session !== undefined;
   };
   return {
     async create(session, ttl) {
       const due = ttl ? { ...ttl, expires_at: afterMinutes(Date.parse(session.updated_at), ttl.minutes) } : undefined;
       await insertWithQuestions(database, session, due ? [due.minutes, due.strategy, due.expires_at] : []);
-      if (due !== undefined) for (const tell of ttlListeners) tell(due.expires_at);
+      if (due !== undefined) for (const notify of ttlListeners) notify(due.expires_at);
       return session;
     },
 

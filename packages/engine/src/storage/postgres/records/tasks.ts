@@ -51,7 +51,7 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
          WHERE task_id = $1`,
         [taskId, ...valuesOf(next), next.updated_at],
       );
-      statements.note(changeOfTask("changed", next));
+      statements.recordChanges(changeOfTask("changed", next));
       return next;
     });
   return {
@@ -70,7 +70,7 @@ export function createTaskStore(database: PostgresDatabase, scope?: Scope): Task
       try {
         const [row] = await database.rows(sql, [scope === undefined ? task.owner : parameter, ...values]);
         const created = readRow(TitledRow, "tasks", row) ?? task;
-        database.note(changeOfTask("created", created));
+        database.recordChanges(changeOfTask("created", created));
         return created;
       } catch (error) {
         if (isTaken(error)) {
@@ -98,7 +98,7 @@ async function remove(database: PostgresDatabase, scope: Scope | undefined, task
   const sql = `DELETE FROM tasks WHERE ${ofScope(scope)} AND task_id = $2 RETURNING ${columns}`;
   const [row] = await database.rows(sql, [scope?.parameter ?? null, taskId]);
   const task = readRow(TitledRow, "tasks", row);
-  if (task !== undefined) database.note(changeOfTask("deleted", task));
+  if (task !== undefined) database.recordChanges(changeOfTask("deleted", task));
   return task !== undefined;
 }
 

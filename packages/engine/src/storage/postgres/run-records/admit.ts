@@ -152,12 +152,12 @@ async function settle(
 /** The admitted run, and its claim where it was claimed at once. Publishes the changes. */
 function admitted(statements: Statements, run: Run, startedAt?: string): Admitted {
   const pending: Run = { ...run, status: "pending" };
-  statements.note(changeOfRun("created", pending));
+  statements.recordChanges(changeOfRun("created", pending));
   const claimed: Run | undefined =
     startedAt === undefined ? undefined : { ...pending, status: "running", attempt: 1, started_at: startedAt };
-  if (claimed !== undefined) statements.note(changeOfRun("changed", claimed));
+  if (claimed !== undefined) statements.recordChanges(changeOfRun("changed", claimed));
   const updated_at = startedAt ?? clusterDate();
-  statements.note(changeOfStatus(run.session_id, { status: "busy", updated_at }));
+  statements.recordChanges(changeOfStatus(run.session_id, { status: "busy", updated_at }));
   return { run: pending, claimed };
 }
 

@@ -84,7 +84,10 @@ async function end(
   if (found !== "ended") return found;
   const run = parseRow(StoredRun, "runs", row);
   const { session_status: left } = parseRow(SessionRow, "sessions", row);
-  statements.note(changeOfRun("changed", run), changeOfStatus(run.session_id, { status: left, updated_at: now }));
+  statements.recordChanges(
+    changeOfRun("changed", run),
+    changeOfStatus(run.session_id, { status: left, updated_at: now }),
+  );
   return { run, left };
 }
 

@@ -106,7 +106,7 @@ export function createOperationStore(database: PostgresDatabase, of?: RunWriter,
         const all = [...values, ...numbers, created_at, updated_at, ...contentValues(contents)];
         const written = await writeFenced(database, { of, sessionId, stream }, begin, all);
         if (written.length > 0) {
-          database.note(changeOfOperation("created", operation));
+          database.recordChanges(changeOfOperation("created", operation));
           return operation;
         }
         const known = await one("tool_call_id", sessionId, tool_call_id);
@@ -133,7 +133,7 @@ export function createOperationStore(database: PostgresDatabase, of?: RunWriter,
         const { is_held, operation_id } = parseRow(HeldRow, "operations", row);
         if (!is_held && of !== undefined) await failFenced(database, of);
         if (operation_id === null) return;
-        database.note(changeOfOperation("changed", parseRow(OperationRow, "operations", row)));
+        database.recordChanges(changeOfOperation("changed", parseRow(OperationRow, "operations", row)));
       }),
 
     get: (sessionId, operationId) => one("operation_id", sessionId, operationId),

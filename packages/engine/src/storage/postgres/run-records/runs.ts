@@ -83,12 +83,12 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   await statements.rows(lock, [runId]);
   const run = toRun(await statements.rows(`DELETE FROM runs WHERE run_id = $1 RETURNING ${runColumns}`, [runId]));
   if (run === undefined) return false;
-  statements.note(changeOfRun("deleted", run));
+  statements.recordChanges(changeOfRun("deleted", run));
   const updated_at = clusterDate();
   const free = `UPDATE sessions SET status = 'idle', updated_at = $2 WHERE session_id = $1 AND status = 'busy'
     AND NOT EXISTS (SELECT FROM open_runs WHERE session = sessions.id)`;
   const isFree = (await statements.change(free, [run.session_id, updated_at])) > 0;
-  if (isFree) statements.note(changeOfStatus(run.session_id, { status: "idle", updated_at }));
+  if (isFree) statements.recordChanges(changeOfStatus(run.session_id, { status: "idle", updated_at }));
   return true;
 }
 
@@ -135,7 +135,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
   const { onFirst, workspaceOf } = parts;
   const claim = claimer(database, server);
   const withNotification = (run: Run | undefined): Run | undefined => {
-    if (run !== undefined) database.note(changeOfRun("changed", run));
+    if (run !== undefined) database.recordChanges(changeOfRun("changed", run));
     return run;
   };
   return {
@@ -175,7 +175,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
     async deleteOfAssistant(assistantId) {
       const sql = `DELETE FROM runs WHERE assistant_id = $1 AND NOT ${isUnfinished} RETURNING ${runColumns}, ${asyncCommit}`;
       const gone = toRuns(await database.rows(sql, [assistantId]));
-      database.note(...gone.map((run) => changeOfRun("deleted", run)));
+      database.recordChanges(...gone.map((run) => changeOfRun("deleted", run)));
     },
 
     unfinished: async () => toRuns(await database.read(unfinished)),

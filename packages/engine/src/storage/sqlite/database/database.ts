@@ -104,8 +104,8 @@ export class Database {
   #undo: (() => void)[] = [];
   #changes: Change[] = [];
   #listener: ChangeListener | undefined;
-  /** Notes what the open transaction changes; absent without a listener, so that it costs nothing. */
-  note: ((change: Change) => void) | undefined;
+  /** Records what the open transaction changes; absent without a listener, so that it costs nothing. */
+  recordChange: ((change: Change) => void) | undefined;
 
   constructor(path: string, raw: BetterSqlite3.Database) {
     this.path = path;
@@ -130,10 +130,10 @@ export class Database {
     return statement as BetterSqlite3.Statement<unknown[], Row>; // the schema, which is ours, fixes the row of a statement
   }
 
-  /** Tells the listener of what each transaction has changed, after its commit. */
+  /** Calls the listener after each commit with what the transaction has changed. */
   watch(listener: ChangeListener): void {
     this.#listener = listener;
-    this.note = (change) => void this.#changes.push(change);
+    this.recordChange = (change) => void this.#changes.push(change);
   }
 
   /** Runs queries and turns SQLite's failures into `AppError`s. */
@@ -152,7 +152,7 @@ export class Database {
   transaction<T>(work: () => T): T {
     const nested = this.raw.inTransaction;
     const mark = this.#undo.length;
-    const noted = this.#changes.length;
+    const recorded = this.#changes.length;
     try {
       this.prepare(nested ? "SAVEPOINT work" : "BEGIN IMMEDIATE").run();
     } catch (error) {
@@ -169,7 +169,7 @@ export class Database {
     } catch (error) {
       // SQLite may already have taken the whole transaction back itself, for instance on a full disk.
       if (this.raw.inTransaction) this.raw.exec(nested ? "ROLLBACK TO work; RELEASE work" : "ROLLBACK");
-      this.#changes.length = Math.min(noted, this.#changes.length);
+      this.#changes.length = Math.min(recorded, this.#changes.length);
       for (const undo of this.#undo.splice(mark).reverse()) undo();
       throw toStorageError(error, this.path);
     }

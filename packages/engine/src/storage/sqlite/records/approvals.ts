@@ -86,7 +86,7 @@ function write(database: Database, rows: readonly Approval[]): void {
   for (const row of rows) {
     const value = JSON.stringify(row.value ?? null);
     database.prepare(sql).run({ ...row, value, decision: JSON.stringify(row.decision ?? null) });
-    database.note?.(changeOfApproval(row));
+    database.recordChange?.(changeOfApproval(row));
   }
 }
 

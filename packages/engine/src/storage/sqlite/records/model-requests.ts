@@ -56,10 +56,10 @@ function readText(database: Database, hash: string): string {
   return found.text;
 }
 
-/** The requests, which attempts note in their own name. */
-export interface SqliteRequests extends Omit<ModelRequestStore, "note"> {
-  /** `ModelRequestStore.note`, unless `check`, in the same transaction, throws. */
-  noteWith(request: ModelRequest, check: () => void): Promise<void>;
+/** The requests; each attempt records its own. */
+export interface SqliteRequests extends Omit<ModelRequestStore, "record"> {
+  /** `ModelRequestStore.record`, unless `check`, in the same transaction, throws. */
+  recordWith(request: ModelRequest, check: () => void): Promise<void>;
 }
 
 /**
@@ -92,7 +92,7 @@ export function createModelRequestStore(database: Database, commits: GroupCommit
     readRequest({ database, codec }, sql, { session_id, ...parameters });
 
   return {
-    async noteWith(request, check) {
+    async recordWith(request, check) {
       const stored = await commits.transaction(() => {
         check();
         return write(request);

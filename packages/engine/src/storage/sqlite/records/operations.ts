@@ -60,7 +60,7 @@ export function createOperationStore(database: Database, commits: GroupCommit, o
           });
         if (end.is_kept) insertContents(database, operation_id, contents);
         else removeContents(database, operation_id);
-        noteSettled(database, operation_id);
+        recordSettled(database, operation_id);
       }),
 
     get: async (sessionId, operationId) => database.read(() => one("operation_id", sessionId, operationId)),
@@ -114,13 +114,13 @@ function insert(database: Database, operation: OperationRecord): void {
     )
     .run({ ...operation, change: JSON.stringify(operation.change), is_kept: Number(operation.is_kept) });
   if (changes === 0) throw new AppError("not_found", `Session "${operation.session_id}" not found.`);
-  database.note?.(changeOfOperation("created", operation));
+  database.recordChange?.(changeOfOperation("created", operation));
 }
 
-function noteSettled(database: Database, operation_id: string): void {
-  if (database.note === undefined) return;
+function recordSettled(database: Database, operation_id: string): void {
+  if (database.recordChange === undefined) return;
   const operation = readRow(OperationRow, "operations", database.prepare(byId).get({ operation_id }));
-  if (operation !== undefined) database.note(changeOfOperation("changed", operation));
+  if (operation !== undefined) database.recordChange(changeOfOperation("changed", operation));
 }
 
 function insertContents(database: Database, operation_id: string, contents: FileContents): void {

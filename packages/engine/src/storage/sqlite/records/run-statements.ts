@@ -67,14 +67,14 @@ export function insertRun(
     throw error;
   }
   if (written === undefined) throw new AppError("not_found", `Session "${run.session_id}" not found.`);
-  database.note?.(changeOfRun("created", run));
+  database.recordChange?.(changeOfRun("created", run));
   return takenAt === undefined ? undefined : changed(database, written);
 }
 
 /** The row that a statement has changed. */
 function changed(database: Database, row: unknown): Run | undefined {
   const run = readRow(RunRow, "runs", row);
-  if (run !== undefined) database.note?.(changeOfRun("changed", run));
+  if (run !== undefined) database.recordChange?.(changeOfRun("changed", run));
   return run;
 }
 
@@ -246,8 +246,8 @@ export function endRun(
 
 /** Removes a run, and its events with it. */
 export function removeRun(database: Database, run_id: string): void {
-  const run = database.note && findRun(database, run_id);
-  if (run !== undefined) database.note?.(changeOfRun("deleted", run));
+  const run = database.recordChange && findRun(database, run_id);
+  if (run !== undefined) database.recordChange?.(changeOfRun("deleted", run));
   database.prepare("DELETE FROM runs WHERE run_id = ?").run(run_id);
 }
 
@@ -255,7 +255,7 @@ export function removeRun(database: Database, run_id: string): void {
 export function removeRunsOf(database: Database, assistant_id: string): void {
   const sql = `DELETE FROM runs WHERE assistant_id = ? AND NOT ${isTrulyUnfinished} RETURNING ${runColumns}`;
   const gone = readRows(RunRow, "runs", database.prepare(sql).all(assistant_id));
-  for (const run of gone) database.note?.(changeOfRun("deleted", run));
+  for (const run of gone) database.recordChange?.(changeOfRun("deleted", run));
 }
 
 /** What a run makes of its session. Without `interrupts`, those of the session stay. */
@@ -272,11 +272,11 @@ export function setSessionStatus(
        WHERE session_id = @session_id`,
     )
     .run({ session_id, status, interrupts: JSON.stringify(interrupts) ?? null, now: updated_at });
-  database.note?.(changeOfStatus(session_id, { status, updated_at }));
+  database.recordChange?.(changeOfStatus(session_id, { status, updated_at }));
 }
 
-/** Notes in a session's metadata which graph it last ran, as the platform does. */
-export function noteGraph(database: Database, { session_id, graph_id, assistant_id }: Run): void {
+/** Records in a session's metadata which graph it last ran, as the platform does. */
+export function recordGraph(database: Database, { session_id, graph_id, assistant_id }: Run): void {
   const sql = `UPDATE sessions SET metadata = json_set(metadata, '$.graph_id', @graph_id, '$.assistant_id', @assistant_id)
     WHERE session_id = @session_id`;
   database.prepare(sql).run({ session_id, graph_id, assistant_id });
@@ -288,5 +288,5 @@ export function releaseSession(database: Database, session_id: string): void {
     "UPDATE sessions SET status = 'idle', updated_at = @now WHERE session_id = @session_id AND status = 'busy'";
   const updated_at = new Date().toISOString();
   const { changes } = database.prepare(sql).run({ session_id, now: updated_at });
-  if (changes > 0) database.note?.(changeOfStatus(session_id, { status: "idle", updated_at }));
+  if (changes > 0) database.recordChange?.(changeOfStatus(session_id, { status: "idle", updated_at }));
 }

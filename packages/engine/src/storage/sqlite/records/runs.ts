@@ -20,7 +20,7 @@ import {
   markRuns,
   markStop,
   markStops,
-  noteGraph,
+  recordGraph,
   reclaimRun,
   releaseSession,
   removeRun,
@@ -73,7 +73,7 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
         const isTaken = admission.hasRoom === true && isDue && !hasUnfinished(database, run.session_id);
         const claimed = insertRun(database, pending, { submission, takenAt: isTaken ? now : undefined });
         setSessionStatus(database, run.session_id, "busy");
-        noteGraph(database, run);
+        recordGraph(database, run);
         return { run: pending, claimed };
       }),
 

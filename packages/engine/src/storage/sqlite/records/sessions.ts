@@ -37,7 +37,7 @@ function insert(database: Database, session: Session): void {
     if (isConstraint(error)) throw new AppError("conflict", `A session "${session.session_id}" already exists.`);
     throw error;
   }
-  database.note?.(changeOfSession("created", session));
+  database.recordChange?.(changeOfSession("created", session));
 }
 
 function change(
@@ -60,7 +60,7 @@ function change(
        interrupts = @interrupts WHERE session_id = @session_id`,
     )
     .run(toRow(next));
-  database.note?.(changeOfSession("changed", next));
+  database.recordChange?.(changeOfSession("changed", next));
   return next;
 }
 
@@ -90,10 +90,10 @@ export function createSessionStore(
   defineContains(database);
   const remove = (sql: string, sessionId: string): Promise<boolean> =>
     commits.transaction(() => {
-      const session = database.note && find(database, sessionId);
+      const session = database.recordChange && find(database, sessionId);
       const { changes } = database.prepare(sql).run(sessionId);
       if (changes > 0) deleteCheckpoints(sessionId);
-      if (changes > 0 && session !== undefined) database.note?.(changeOfSession("deleted", session));
+      if (changes > 0 && session !== undefined) database.recordChange?.(changeOfSession("deleted", session));
       return changes > 0;
     });
   return {
@@ -103,7 +103,7 @@ export function createSessionStore(
         followSession(database, session);
         return ttl ? writeTtl(database, session.session_id, ttl, Date.parse(session.updated_at)) : undefined;
       });
-      if (written !== undefined) for (const tell of ttlListeners) tell(written.expires_at);
+      if (written !== undefined) for (const notify of ttlListeners) notify(written.expires_at);
       return session;
     },
 

@@ -54,7 +54,7 @@ export function createTaskStore(database: Database, commits: GroupCommit, scope?
            scheduled_dates = @scheduled_dates, updated_at = @updated_at WHERE task_id = @task_id`,
         )
         .run(toRow(next));
-      database.note?.(changeOfTask("changed", next));
+      database.recordChange?.(changeOfTask("changed", next));
       return next;
     });
   return {
@@ -65,7 +65,7 @@ export function createTaskStore(database: Database, commits: GroupCommit, scope?
       commits.transaction(() => {
         insert(database, task, scope);
         const created = one(task.task_id) ?? task;
-        database.note?.(changeOfTask("created", created));
+        database.recordChange?.(changeOfTask("created", created));
         return created;
       }),
     get: async (taskId) => database.read(() => one(taskId)),
@@ -78,7 +78,7 @@ export function createTaskStore(database: Database, commits: GroupCommit, scope?
       commits.transaction(() => {
         const task = one(taskId);
         if (task === undefined) return false;
-        database.note?.(changeOfTask("deleted", task));
+        database.recordChange?.(changeOfTask("deleted", task));
         return database.prepare("DELETE FROM tasks WHERE task_id = ?").run(taskId).changes > 0;
       }),
     find: async (view) => database.read(() => select(database, [...ofView(view), ...ofScope(scope)])),
