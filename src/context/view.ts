@@ -17,7 +17,7 @@ export interface Window {
 /**
  * Chooses where the visible history begins (the history itself is never cut, law 5): after the summarised part or, if
  * still too long, at a later user message, so that calls keep their results and the user's last message is always
- * visible. `fixedTokens`: everything else in the view; `eachTokens`: extra per message; `maxHistoryTokens`: limit of the history.
+ * visible. `fixedTokens`: everything else in the view; `eachTokens`: extra per message.
  */
 export function chooseWindow(
   history: readonly BaseMessage[],

@@ -7,7 +7,7 @@ import { AppError } from "../../../errors/errors.ts";
 const [beat, beatPatience] = [5_000, 2_000];
 /** Timeouts in milliseconds: of connecting, and of a test notification to this server itself. */
 const [connectPatience, testPatience] = [3_000, 1_000];
-/** Milliseconds between two attempts to connect: the first pause, the maximum, and the pause where notifications never arrive. */
+/** Milliseconds between two attempts to connect: minimum, maximum, and where notifications never arrive. */
 const [minPauseMs, maxPauseMs, refused] = [50, 5_000, 60_000];
 
 /** Options of a listener. */
