@@ -25,7 +25,7 @@ const pause = 3_000;
 const underWay = new Map<string, Promise<Outcome>>();
 const listeners = new Set<() => void>();
 
-/** What came of sending a message; "other": somebody else has sent it, or has given it back. */
+/** What came of sending a message; "other": another tab has sent it, or has given it back. */
 type Outcome = "sent" | "unanswered" | "other";
 
 /** Calls back when it is time to try again; the result ends it. */

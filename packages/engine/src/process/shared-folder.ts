@@ -6,7 +6,7 @@ import type { Logger } from "../logger.ts";
 import type { SharedFiles } from "../storage/cluster.ts";
 import type { OpenedStorage, Storage } from "../storage/storage.ts";
 
-/** Milliseconds between two checks of the local files; every fifth check reads the database without a notification. */
+/** Milliseconds between two checks of the local files, and checks between two reads of the database without a notification. */
 const [pause, looksBetween] = [1_000, 5];
 /** What this server had in common with the others, for its next start. */
 const stateFile = ".shared-files.json";
