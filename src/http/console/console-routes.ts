@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { Hono } from "hono";
 import { systemCode } from "@millrace/engine/errors/errors";
-import { languageOf } from "@millrace/engine/http/answers/wire";
+import { languageOf } from "@millrace/engine/http/responses/wire";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { ConsoleBuild } from "./console-build.ts";
 

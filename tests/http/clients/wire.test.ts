@@ -1,7 +1,7 @@
 import { AIMessage, AIMessageChunk, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { toWire, toWireJson } from "@millrace/engine/http/answers/wire";
+import { toWire, toWireJson } from "@millrace/engine/http/responses/wire";
 
 const parse = (value: unknown): unknown => JSON.parse(toWireJson(value));
 

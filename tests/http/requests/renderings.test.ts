@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createFrames, Renderings } from "@millrace/engine/http/answers/frames";
+import { createFrames, Renderings } from "@millrace/engine/http/responses/frames";
 import type { RunEvent } from "@millrace/engine/run-events";
 
 const megabyte = 1024 * 1024;

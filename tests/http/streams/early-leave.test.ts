@@ -9,7 +9,7 @@ import { WebSocket } from "ws";
 import type { HttpEnvironment } from "@millrace/engine/http/environment";
 import { limitRequests } from "@millrace/engine/http/middleware/request-basics";
 import { acceptSockets } from "@millrace/engine/http/listen";
-import { sendEvents, sendWhenReady } from "@millrace/engine/http/answers/sse";
+import { sendEvents, sendWhenReady } from "@millrace/engine/http/responses/sse";
 import { respondToClosedClient } from "../../support/requests/closed-client.ts";
 import { createLogger } from "@millrace/engine/logger";
 

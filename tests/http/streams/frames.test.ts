@@ -1,7 +1,7 @@
 import { AIMessageChunk } from "@langchain/core/messages";
 import { expect, test } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
-import { createFrames, type Frame } from "@millrace/engine/http/answers/frames";
+import { createFrames, type Frame } from "@millrace/engine/http/responses/frames";
 
 /** The text of a frame. */
 function textOf(frame: Frame): string {

@@ -7,7 +7,7 @@ import { Hono } from "hono";
 import { Client as SecondClient } from "langgraph-sdk-2";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import type { HttpEnvironment } from "@millrace/engine/http/environment";
-import { sendEvents, type EventStream } from "@millrace/engine/http/answers/sse";
+import { sendEvents, type EventStream } from "@millrace/engine/http/responses/sse";
 import { createLogger } from "@millrace/engine/logger";
 
 afterEach(() => {

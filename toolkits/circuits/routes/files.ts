@@ -6,7 +6,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { routeServicesOf } from "../../../src/toolkits/route-services.ts";
 import { requireTool } from "./circuit-services.ts";
-import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
+import { newsFrame, sendNews } from "@millrace/engine/http/responses/news";
 
 /** `/files/stream`: `file_watch` and `file_changed`, for clients that show workspace files. */
 export function fileRoutes(): HttpApp {

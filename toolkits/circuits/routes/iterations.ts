@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { Id, path, query } from "@millrace/engine/http/validate";

@@ -9,7 +9,7 @@ import {
   requireAdministration,
 } from "@millrace/engine/http/environment";
 import { routeServicesOf } from "../../../src/toolkits/route-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { jsonBody, query } from "@millrace/engine/http/validate";
 
 const Name = z

@@ -8,7 +8,7 @@ import {
   type HttpEnvironment,
   requireAdministration,
 } from "@millrace/engine/http/environment";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 import { routeServicesOf } from "../../../src/toolkits/route-services.ts";
 import { type ListedServer, mcpKey, type McpServers } from "../mcp-servers.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "@millrace/engine/errors/errors";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { jsonBody, path, query } from "@millrace/engine/http/validate";
 import { routeServicesOf, toolsOfCaller } from "../../../src/toolkits/route-services.ts";
 import { limits, Memory, MemoryChange, MemoryId, MemoryInput, MemoryKind, noMemory } from "../memories/memory.ts";

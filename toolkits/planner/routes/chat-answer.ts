@@ -3,7 +3,7 @@ import { AppError, errorCodes } from "@millrace/engine/errors/errors";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { createChatReader, type ChatItem } from "./chat-items.ts";
 import type { HttpContext } from "@millrace/engine/http/environment";
-import { languageOf } from "@millrace/engine/http/answers/wire";
+import { languageOf } from "@millrace/engine/http/responses/wire";
 
 /** An answer's usage in tokens. */
 export const ChatUsage = z

@@ -15,8 +15,8 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { routeServicesOf, toolsOfCaller, type RouteServices } from "../../../src/toolkits/route-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
-import { frameLength, gapFrame } from "@millrace/engine/http/answers/frames";
-import { respondJson, languageOf, namedLanguage } from "@millrace/engine/http/answers/wire";
+import { frameLength, gapFrame } from "@millrace/engine/http/responses/frames";
+import { respondJson, languageOf, namedLanguage } from "@millrace/engine/http/responses/wire";
 import { questionText } from "@millrace/engine/http/requests/thread";
 import {
   admitRun,
@@ -25,7 +25,7 @@ import {
   lastEventId,
   setPositionHeader,
 } from "@millrace/engine/http/requests/runs";
-import { sendEvents } from "@millrace/engine/http/answers/sse";
+import { sendEvents } from "@millrace/engine/http/responses/sse";
 import type { RunBody } from "@millrace/engine/http/requests/run-request";
 import { Id, jsonBody, path, sessionIdOf, submissionOf } from "@millrace/engine/http/validate";
 

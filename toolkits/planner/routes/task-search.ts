@@ -4,7 +4,7 @@ import type { Task } from "@millrace/engine/storage/records";
 import type { TaskView } from "@millrace/engine/storage/record-stores";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
-import { respondJson, pageHeaders } from "@millrace/engine/http/answers/wire";
+import { respondJson, pageHeaders } from "@millrace/engine/http/responses/wire";
 import { jsonBody, query } from "@millrace/engine/http/validate";
 import { AreaId, Day, TaskData, taskData } from "../tasks/task-form.ts";
 import { refused, tag, tasksFor, wrapped } from "./tasks-of-caller.ts";

@@ -20,7 +20,7 @@ import { countTasks, TaskStatistics } from "../tools/task-statistics.ts";
 import { ViewContext, viewOf } from "../tasks/view-context.ts";
 import { describe } from "@millrace/engine/http/describe";
 import { servicesOf, type HttpApp, type HttpContext, type HttpEnvironment } from "@millrace/engine/http/environment";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { jsonBody, path, query, submissionOf } from "@millrace/engine/http/validate";
 
 const TaskPath = z.object({ task_id: z.string().trim().min(1).max(200) });

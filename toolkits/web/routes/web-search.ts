@@ -18,7 +18,7 @@ import {
   requireAdministration,
 } from "@millrace/engine/http/environment";
 import { routeServicesOf, type RouteServices } from "../../../src/toolkits/route-services.ts";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../../../src/http/stored-key.ts";
 import { jsonBody, path, query } from "@millrace/engine/http/validate";
 

@@ -50,7 +50,7 @@ import { threadRoutes } from "./routes/threads/threads.ts";
 import { serverRoutes } from "./routes/operation/server.ts";
 import { usageRoutes } from "./routes/operation/usage.ts";
 import { AppError } from "../errors/errors.ts";
-import { markSent } from "./answers/sse.ts";
+import { markSent } from "./responses/sse.ts";
 import { usageOfCaller } from "../usage/usage-of-callers.ts";
 
 /** Every resource of the API. A new one is a file in `routes/` and a line here. */

@@ -1,11 +1,11 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { describeRoute, type DescribeRouteOptions, openAPIRouteHandler, resolver } from "hono-openapi";
 import { z } from "zod";
-import { ErrorShape } from "./answers/shapes.ts";
+import { ErrorShape } from "./responses/shapes.ts";
 import { readFile } from "node:fs/promises";
 import { type HttpApp, type HttpEnvironment, versions } from "./environment.ts";
 import { notFound } from "./errors.ts";
-import { answerBody } from "./answers/wire.ts";
+import { answerBody } from "./responses/wire.ts";
 
 /** A route's page in `/openapi.json`. */
 export interface RouteDescription {

@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import type { WebSocket } from "ws";
 import type { Config } from "../config/config.ts";
 import type { OwnCrons } from "../crons/crons.ts";
-import type { LookAtEffect } from "./answers/call-effect.ts";
+import type { LookAtEffect } from "./responses/call-effect.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Cluster, McpStore } from "../storage/cluster.ts";

@@ -9,7 +9,7 @@ import type { Logger } from "../logger.ts";
 import { Refusal } from "../manifest/auth.ts";
 import type { RunError } from "../storage/records.ts";
 import type { HttpContext } from "./environment.ts";
-import { languageOf } from "./answers/wire.ts";
+import { languageOf } from "./responses/wire.ts";
 
 /** The status of every expected failure. A new code does not compile without one. */
 export const statusOf: Record<ErrorCode, ContentfulStatusCode> = {

@@ -4,8 +4,8 @@ import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { IdentityManager } from "../../../prompts/identity/identity-manager.ts";
 import type { SharedProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
-import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
+import { respondJson } from "@millrace/engine/http/responses/wire";
+import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/responses/shapes";
 import { valuesOfIdentity } from "../../thread-values.ts";
 import { Id, jsonBody, query } from "@millrace/engine/http/validate";
 

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
-import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/answers/shapes";
+import { respondJson } from "@millrace/engine/http/responses/wire";
+import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/responses/shapes";
 import { valuesOfPrompt } from "../../thread-values.ts";
 import { Id, jsonBody, path, query } from "@millrace/engine/http/validate";
 

@@ -4,7 +4,7 @@ import { ruleScopes, type Rule } from "../../../user-rules/rule-folders.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 
 const RuleShape = z
   .object({

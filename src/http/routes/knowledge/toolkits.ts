@@ -4,7 +4,7 @@ import { enabledToolkits } from "../../../toolkits/enabled-toolkits.ts";
 import { toolkits } from "../../../toolkits/index.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment, SharedServices } from "@millrace/engine/http/environment";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
 
 const ToolkitShape = z
   .object({

@@ -12,13 +12,13 @@ import { effectText, type CallEffect } from "../../../tools/runtime/call-effect.
 import type { Operation, Tool } from "../../../tools/runtime/tool.ts";
 import type { ManualTools } from "../../../sessions/manual/manual-run.ts";
 import type { Language } from "@millrace/engine/language";
-import { CallEffectShape, type CallEffectAnswer, type LookAtEffect } from "@millrace/engine/http/answers/call-effect";
+import { CallEffectShape, type CallEffectAnswer, type LookAtEffect } from "@millrace/engine/http/responses/call-effect";
 import { toolkits } from "../../../toolkits/index.ts";
 import { toolkitOf } from "../../../toolkits/toolkit.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
 import { Id, jsonBody, path, query, submissionOf } from "@millrace/engine/http/validate";
 
 const RunPath = z.object({ thread_id: Id, name: z.string().min(1).max(200) });

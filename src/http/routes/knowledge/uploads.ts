@@ -1,7 +1,7 @@
 import { basename, extname } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { query, readBytes } from "@millrace/engine/http/validate";

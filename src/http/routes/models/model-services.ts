@@ -6,8 +6,8 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
-import { toCsv } from "@millrace/engine/http/answers/csv";
-import { answerBody, respondJson } from "@millrace/engine/http/answers/wire";
+import { toCsv } from "@millrace/engine/http/responses/csv";
+import { answerBody, respondJson } from "@millrace/engine/http/responses/wire";
 import { path, query } from "@millrace/engine/http/validate";
 
 const milliseconds = z.number().nullable();

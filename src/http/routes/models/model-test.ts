@@ -8,7 +8,7 @@ import { ModelName } from "@millrace/models/registry/model-profile";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
 import { path } from "@millrace/engine/http/validate";
 
 const ModelPath = z.object({ name: ModelName.describe("provider:name, encoded as a part of a path") });

@@ -10,7 +10,7 @@ import { modelRoles, Roles } from "@millrace/models/registry/roles";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 
 const ModelPath = z.object({ name: ModelName.describe("provider:name, encoded as a part of a path") });

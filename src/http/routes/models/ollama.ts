@@ -9,8 +9,8 @@ import type { OllamaState } from "@millrace/models/ollama/service";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
-import { newsFrame, sendNews } from "@millrace/engine/http/answers/news";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
+import { newsFrame, sendNews } from "@millrace/engine/http/responses/news";
 import { path } from "@millrace/engine/http/validate";
 
 const StateShape = z

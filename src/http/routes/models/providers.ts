@@ -8,7 +8,7 @@ import type { ModelRegistry } from "@millrace/models/registry/registry";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { KeySave, storedKeyShape, StoredKeyShape } from "../../stored-key.ts";
 import { jsonBody, path } from "@millrace/engine/http/validate";
 

@@ -9,7 +9,7 @@ import { isSecret } from "@millrace/engine/config/api-keys";
 import { describe } from "@millrace/engine/http/describe";
 import { type HttpApp, type HttpEnvironment, requireAdministration } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices, type SharedProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { jsonBody } from "@millrace/engine/http/validate";
 
 const SettingShape = z

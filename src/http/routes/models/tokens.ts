@@ -11,7 +11,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import type { SharedProductServices } from "../../product-services.ts";
 import { respondInvalid } from "@millrace/engine/http/errors";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { jsonBody } from "@millrace/engine/http/validate";
 
 const Pixels = z.number().int().min(1).max(1_000_000);

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import { Hono } from "hono";
 import { z } from "zod";
-import { respondBytes } from "@millrace/engine/http/answers/bytes";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondBytes } from "@millrace/engine/http/responses/bytes";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
 import type { ContentPlace } from "../../../tools/undo/operation-content.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";

@@ -9,7 +9,7 @@ import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
 import { notFound } from "@millrace/engine/http/errors";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
 import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

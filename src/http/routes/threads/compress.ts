@@ -11,10 +11,10 @@ import { CompressionRequest } from "../../../state.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import type { RunBody } from "@millrace/engine/http/requests/run-request";
 import { startRunFor, toWireRun } from "@millrace/engine/http/requests/runs";
-import { RunShape } from "@millrace/engine/http/answers/shapes";
+import { RunShape } from "@millrace/engine/http/responses/shapes";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

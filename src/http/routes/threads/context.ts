@@ -6,7 +6,7 @@ import { requireSession } from "@millrace/engine/sessions/sessions";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

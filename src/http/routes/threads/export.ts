@@ -8,8 +8,8 @@ import { withOperations } from "../../../sessions/messages/with-operations.ts";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { answerBody, respondJson, languageOf } from "@millrace/engine/http/answers/wire";
-import { ThreadShape } from "@millrace/engine/http/answers/shapes";
+import { answerBody, respondJson, languageOf } from "@millrace/engine/http/responses/wire";
+import { ThreadShape } from "@millrace/engine/http/responses/shapes";
 import { toThread } from "@millrace/engine/http/requests/thread";
 import { Id, jsonBody, path, query, QueryFlag } from "@millrace/engine/http/validate";
 

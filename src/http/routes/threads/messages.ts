@@ -20,7 +20,7 @@ import type { Session } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices } from "../../product-services.ts";
-import { respondJson, languageOf } from "@millrace/engine/http/answers/wire";
+import { respondJson, languageOf } from "@millrace/engine/http/responses/wire";
 import { Id, jsonBody, path, query, QueryFlag } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -8,8 +8,8 @@ import { JsonObject, type Namespace, type Session } from "@millrace/engine/stora
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type SharedProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
-import { sendNews } from "@millrace/engine/http/answers/news";
+import { respondJson } from "@millrace/engine/http/responses/wire";
+import { sendNews } from "@millrace/engine/http/responses/news";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
 const NamespacePath = z.object({ namespace: NamespaceName });

@@ -10,10 +10,10 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "@millrace/engine/http/environment";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { RunBody } from "@millrace/engine/http/requests/run-request";
 import { startRunFor, toWireRun } from "@millrace/engine/http/requests/runs";
-import { RunShape } from "@millrace/engine/http/answers/shapes";
+import { RunShape } from "@millrace/engine/http/responses/shapes";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -5,7 +5,7 @@ import { readWholeResult } from "../../../sessions/messages/whole-result.ts";
 import { describe } from "@millrace/engine/http/describe";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "@millrace/engine/http/environment";
 import { notFound } from "@millrace/engine/http/errors";
-import { answerBody, respondJson, pageHeaders } from "@millrace/engine/http/answers/wire";
+import { answerBody, respondJson, pageHeaders } from "@millrace/engine/http/responses/wire";
 import { Id, path, query } from "@millrace/engine/http/validate";
 
 const ResultPath = z.object({

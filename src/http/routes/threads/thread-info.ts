@@ -11,7 +11,7 @@ import { JsonObject, SessionStatus } from "@millrace/engine/storage/records";
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpContext, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf, type ProductServices } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { Id, jsonBody, path } from "@millrace/engine/http/validate";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -7,7 +7,7 @@ import { GraphStatus, readGraphStatus } from "@millrace/engine/sessions/state/gr
 import { describe } from "@millrace/engine/http/describe";
 import type { HttpApp, HttpEnvironment } from "@millrace/engine/http/environment";
 import { productServicesOf } from "../../product-services.ts";
-import { respondJson } from "@millrace/engine/http/answers/wire";
+import { respondJson } from "@millrace/engine/http/responses/wire";
 import { withCallsOf } from "@millrace/engine/http/requests/thread";
 import { Id, path } from "@millrace/engine/http/validate";
 

@@ -5,10 +5,10 @@ import { z } from "zod";
 import type { RunEvent } from "../../run-events.ts";
 import { type Assistant, JsonObject } from "../../storage/records.ts";
 import { type HttpContext, type HttpServices, versions } from "../environment.ts";
-import { frameLength } from "../answers/frames.ts";
-import { answerBody, respondJson } from "../answers/wire.ts";
+import { frameLength } from "../responses/frames.ts";
+import { answerBody, respondJson } from "../responses/wire.ts";
 import { lastEventId, setPositionHeader } from "../requests/runs.ts";
-import { sendEvents, sendWhenReady } from "../answers/sse.ts";
+import { sendEvents, sendWhenReady } from "../responses/sse.ts";
 import { A2aHandler, holdsMessages } from "./handler.ts";
 
 /** The version of clients that send none: the older one had no header for it. */

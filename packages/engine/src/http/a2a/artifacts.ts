@@ -3,8 +3,8 @@ import { isAIMessage, isBaseMessage, isBaseMessageChunk, isHumanMessage, message
 import type { RunEvent } from "../../run-events.ts";
 import { messagesIn } from "../../sessions/messages/conversation.ts";
 import type { JsonObject, Run } from "../../storage/records.ts";
-import { SupersededMessages } from "../answers/superseded-messages.ts";
-import { toWireJson } from "../answers/wire.ts";
+import { SupersededMessages } from "../responses/superseded-messages.ts";
+import { toWireJson } from "../responses/wire.ts";
 
 /** A piece of an artifact: all of it, or what follows the pieces already sent. */
 interface ArtifactPiece {

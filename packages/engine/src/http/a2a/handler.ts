@@ -23,7 +23,7 @@ import { inSession, requireSession } from "../../sessions/sessions.ts";
 import type { Assistant, Run, Session } from "../../storage/records.ts";
 import type { Submission } from "../../storage/storage.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
-import { languageOf } from "../answers/wire.ts";
+import { languageOf } from "../responses/wire.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { admitRun, requestOrigin } from "../requests/runs.ts";
 import { Id, sessionIdOf, submissionOf } from "../validate.ts";

@@ -6,7 +6,7 @@ import { readQuestion, resumeValue } from "../../sessions/questions/questions.ts
 import { type Approval, JsonObject, type Run } from "../../storage/records.ts";
 import type { HttpServices } from "../environment.ts";
 import { questionText } from "../requests/thread.ts";
-import { toWireJson } from "../answers/wire.ts";
+import { toWireJson } from "../responses/wire.ts";
 import { createArtifactReader, dataPart, textPart } from "./artifacts.ts";
 import { z } from "zod";
 import { ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors";

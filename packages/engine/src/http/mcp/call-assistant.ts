@@ -14,7 +14,7 @@ import { repeatedRun } from "../requests/repeated.ts";
 import { admitRun } from "../requests/runs.ts";
 import { RunBody } from "../requests/run-request.ts";
 import { Id } from "../validate.ts";
-import { toWireJson } from "../answers/wire.ts";
+import { toWireJson } from "../responses/wire.ts";
 
 /** A person's decision: an answer for `command.resume`, or none. */
 export type Decision = { kind: "answered"; value: unknown } | { kind: "left" };

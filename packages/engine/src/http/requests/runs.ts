@@ -10,13 +10,13 @@ import { readCommandMessages, readInputMessages } from "../../sessions/state/run
 import type { Assistant, JsonObject, Run, Session } from "../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../environment.ts";
 import { toWireRunError } from "../errors.ts";
-import { createFrames, frameLength, gapFrame } from "../answers/frames.ts";
-import { namedLanguage, toWireJson } from "../answers/wire.ts";
+import { createFrames, frameLength, gapFrame } from "../responses/frames.ts";
+import { namedLanguage, toWireJson } from "../responses/wire.ts";
 import { checkWebhook } from "./check-webhook.ts";
 import { beginOnce, refuseConflict, repeatedRun } from "./repeated.ts";
 import { type RunBody, toRunRequest } from "./run-request.ts";
 import { withCallsOf } from "./thread.ts";
-import { sendEvents, sendWhenReady } from "../answers/sse.ts";
+import { sendEvents, sendWhenReady } from "../responses/sse.ts";
 import { submissionOf } from "../validate.ts";
 import { readTraceparent } from "../../telemetry/traceparent.ts";
 import type { RunEnd } from "../../runs/options.ts";

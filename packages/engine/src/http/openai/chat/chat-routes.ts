@@ -10,7 +10,7 @@ import {
   servicesOf,
   type SharedServices,
 } from "../../environment.ts";
-import { respondJson } from "../../answers/wire.ts";
+import { respondJson } from "../../responses/wire.ts";
 import {
   beginTurn,
   type StartedTurn,

@@ -11,7 +11,7 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "../../environment.ts";
-import { respondJson } from "../../answers/wire.ts";
+import { respondJson } from "../../responses/wire.ts";
 import { repeatedRun } from "../../requests/repeated.ts";
 import { submissionOf } from "../../validate.ts";
 import { beginTurn, type StartedTurn, recordWaiting } from "../turn/begin-turn.ts";

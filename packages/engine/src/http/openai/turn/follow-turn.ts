@@ -1,12 +1,12 @@
 import type { RunEvent } from "../../../run-events.ts";
 import type { JsonObject, Run } from "../../../storage/records.ts";
 import type { HttpContext, HttpServices } from "../../environment.ts";
-import { frameLength } from "../../answers/frames.ts";
-import { namedLanguage } from "../../answers/wire.ts";
+import { frameLength } from "../../responses/frames.ts";
+import { namedLanguage } from "../../responses/wire.ts";
 import { questionText } from "../../requests/thread.ts";
 import { cancelAfterDisconnect } from "../../requests/runs.ts";
 import { readQuestion } from "../../../sessions/questions/questions.ts";
-import { sendEvents } from "../../answers/sse.ts";
+import { sendEvents } from "../../responses/sse.ts";
 import { type TurnItem, TurnReader, type TurnResult } from "./turn-reader.ts";
 import { createHash } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";

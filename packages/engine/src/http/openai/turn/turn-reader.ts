@@ -10,7 +10,7 @@ import {
   messageText,
 } from "../../../message-kinds.ts";
 import { PendingInterrupt, type Run, type RunError } from "../../../storage/records.ts";
-import { SupersededMessages } from "../../answers/superseded-messages.ts";
+import { SupersededMessages } from "../../responses/superseded-messages.ts";
 
 /** A piece of a turn's output, or that what came of a message does not count: it is said anew. `id` is its message's. */
 export type TurnItem = { type: "text" | "reasoning"; id: string; text: string } | { type: "lost"; id: string };

@@ -1,5 +1,5 @@
-import { Renderings } from "../../answers/frames.ts";
-import { toWireJson } from "../../answers/wire.ts";
+import { Renderings } from "../../responses/frames.ts";
+import { toWireJson } from "../../responses/wire.ts";
 import { z } from "zod";
 
 /** A run's event on one of the protocol's channels, before it has a sequence number in the thread. */

@@ -1,4 +1,4 @@
-import { toWireJson } from "../../answers/wire.ts";
+import { toWireJson } from "../../responses/wire.ts";
 import { protocolText } from "../events/protocol-event.ts";
 import { type Output, socketLimits } from "./output.ts";
 import type { ProtocolAnswer, RecordPart } from "./thread-record.ts";

@@ -3,7 +3,7 @@ import type { WebSocket } from "ws";
 import { z } from "zod";
 import { excessOf, maximumDepth, maxKeys, parseJson } from "../../validate.ts";
 import type { HttpServices } from "../../environment.ts";
-import { toWireJson } from "../../answers/wire.ts";
+import { toWireJson } from "../../responses/wire.ts";
 import { type CommandSource, handleCommand, ProtocolCommand, withParams } from "./commands.ts";
 import { EventFilter, isChannel } from "../events/protocol-event.ts";
 import { deliver, SocketPlaces } from "./deliver.ts";

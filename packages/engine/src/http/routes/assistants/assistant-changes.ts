@@ -10,7 +10,7 @@ import {
   useVersion,
 } from "../../../sessions/assistants.ts";
 import { JsonObject, type Assistant } from "../../../storage/records.ts";
-import { AssistantShape, AssistantVersionShape, toWireAssistant } from "../../answers/shapes.ts";
+import { AssistantShape, AssistantVersionShape, toWireAssistant } from "../../responses/shapes.ts";
 import { describe } from "../../describe.ts";
 import {
   type HttpApp,
@@ -21,7 +21,7 @@ import {
   servicesOf,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { respondJson } from "../../answers/wire.ts";
+import { respondJson } from "../../responses/wire.ts";
 import { Id, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a graph id") });

@@ -4,10 +4,10 @@ import type { Graphs } from "../../../graphs/load.ts";
 import { requireAssistant } from "../../../sessions/assistants.ts";
 import type { AssistantQuery } from "../../../storage/record-stores.ts";
 import { JsonObject, type Assistant } from "../../../storage/records.ts";
-import { AssistantShape, toWireAssistant } from "../../answers/shapes.ts";
+import { AssistantShape, toWireAssistant } from "../../responses/shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type SharedServices } from "../../environment.ts";
-import { respondJson, pageHeaders, selected } from "../../answers/wire.ts";
+import { respondJson, pageHeaders, selected } from "../../responses/wire.ts";
 import { FieldNames, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 
 const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a graph id") });

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
-import { languageOf } from "../../answers/wire.ts";
+import { languageOf } from "../../responses/wire.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,

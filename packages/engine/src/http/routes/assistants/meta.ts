@@ -13,7 +13,7 @@ import { extname } from "node:path";
 import { findAssistant } from "../../../graphs/load.ts";
 import { globalOf, type InterfaceFile } from "../../../manifest/interfaces.ts";
 import { notFound } from "../../errors.ts";
-import { answerBody } from "../../answers/wire.ts";
+import { answerBody } from "../../responses/wire.ts";
 import { jsonBody, path } from "../../validate.ts";
 
 const Ok = z.object({ ok: z.literal(true) });

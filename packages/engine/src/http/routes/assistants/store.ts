@@ -6,7 +6,7 @@ import { checkFilter } from "../../../storage/items/item-filter.ts";
 import { JsonObject } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
-import { respondJson } from "../../answers/wire.ts";
+import { respondJson } from "../../responses/wire.ts";
 import { jsonBody, query, QueryFlag } from "../../validate.ts";
 
 const wellFormed = z

@@ -2,7 +2,7 @@ import { statfs } from "node:fs/promises";
 import { Hono } from "hono";
 import { z } from "zod";
 import type { MetricFamily } from "../../../metrics/families.ts";
-import { respondJson } from "../../answers/wire.ts";
+import { respondJson } from "../../responses/wire.ts";
 import { describe } from "../../describe.ts";
 import {
   requireAdministration,

@@ -12,7 +12,7 @@ import { ApprovalDecision, readQuestion, type Question } from "../../../sessions
 import { messagesIn, nameOf } from "../../../sessions/messages/conversation.ts";
 import { readValues, requireSession } from "../../../sessions/sessions.ts";
 import { Grant, JsonObject, type Approval } from "../../../storage/records.ts";
-import { CallEffectShape } from "../../answers/call-effect.ts";
+import { CallEffectShape } from "../../responses/call-effect.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,
@@ -22,7 +22,7 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { respondJson, languageOf, namedLanguage } from "../../answers/wire.ts";
+import { respondJson, languageOf, namedLanguage } from "../../responses/wire.ts";
 import { questionText } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
 

@@ -12,7 +12,7 @@ import { checkedBody } from "../../requests/runs.ts";
 import { CronCreate, CronFilter, CronPatch, CronPayload, CronSearch, CronShape } from "../../requests/cron-shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
-import { respondJson, pageHeaders, selected } from "../../answers/wire.ts";
+import { respondJson, pageHeaders, selected } from "../../responses/wire.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
 
 const CronPath = z.object({ cron_id: Id });

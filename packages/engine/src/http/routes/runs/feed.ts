@@ -3,8 +3,8 @@ import { HTTPException } from "hono/http-exception";
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import type { FeedEvent } from "../../../sessions/overview/server-feed.ts";
-import { newsFrame } from "../../answers/news.ts";
-import { sendEvents } from "../../answers/sse.ts";
+import { newsFrame } from "../../responses/news.ts";
+import { sendEvents } from "../../responses/sse.ts";
 import { describe } from "../../describe.ts";
 import {
   servicesOf,

@@ -10,15 +10,15 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "../../environment.ts";
-import { frameLength } from "../../answers/frames.ts";
+import { frameLength } from "../../responses/frames.ts";
 import { handleCommand, ProtocolAnswerShape, ProtocolCommand } from "../../protocol/session/commands.ts";
 import { requestOrigin } from "../../requests/runs.ts";
 import { EventFilter, type ProtocolEvent, protocolFrame } from "../../protocol/events/protocol-event.ts";
 import { serveSocket } from "../../protocol/session/socket.ts";
 import { readRecord } from "../../protocol/session/thread-record.ts";
-import { sendEvents } from "../../answers/sse.ts";
+import { sendEvents } from "../../responses/sse.ts";
 import { Id, jsonBody, path, submissionOf } from "../../validate.ts";
-import { namedLanguage, toWireJson } from "../../answers/wire.ts";
+import { namedLanguage, toWireJson } from "../../responses/wire.ts";
 
 const ThreadPath = z.object({ thread_id: Id });
 const tag = "Event protocol";

@@ -13,11 +13,11 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { respondJson } from "../../answers/wire.ts";
-import { knownModes, namespacesInQuery } from "../../answers/frames.ts";
+import { respondJson } from "../../responses/wire.ts";
+import { knownModes, namespacesInQuery } from "../../responses/frames.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { checkRun, lastEventId, startRun, streamRun, toWireRun, waitForRun } from "../../requests/runs.ts";
-import { FinalValuesShape, RunShape } from "../../answers/shapes.ts";
+import { FinalValuesShape, RunShape } from "../../responses/shapes.ts";
 import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag, sessionIdOf, submissionOf } from "../../validate.ts";
 
 const RunPath = z.object({ run_id: Id });

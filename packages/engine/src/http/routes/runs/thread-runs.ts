@@ -11,11 +11,11 @@ import {
   type HttpServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { respondJson, selected } from "../../answers/wire.ts";
-import { knownModes, namesInQuery, namespacesInQuery } from "../../answers/frames.ts";
+import { respondJson, selected } from "../../responses/wire.ts";
+import { knownModes, namesInQuery, namespacesInQuery } from "../../responses/frames.ts";
 import { RunBody } from "../../requests/run-request.ts";
 import { lastEventId, startRun, streamRun, setPositionHeader, toWireRun, waitForRun } from "../../requests/runs.ts";
-import { FinalValuesShape, RunShape } from "../../answers/shapes.ts";
+import { FinalValuesShape, RunShape } from "../../responses/shapes.ts";
 import { Id, jsonBody, NamespaceQuery, path, query, QueryFlag } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { z } from "zod";
 import { Branch, readBranches, setHead } from "../../../sessions/state/branches.ts";
 import { requireSession } from "../../../sessions/sessions.ts";
-import { respondJson } from "../../answers/wire.ts";
+import { respondJson } from "../../responses/wire.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";

@@ -5,9 +5,9 @@ import { requireSession } from "../../../sessions/sessions.ts";
 import { choiceRequest, readSuggestions, Suggestions } from "../../../sessions/overview/suggestions.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
-import { respondJson } from "../../answers/wire.ts";
+import { respondJson } from "../../responses/wire.ts";
 import { startRunFor, toWireRun } from "../../requests/runs.ts";
-import { RunShape } from "../../answers/shapes.ts";
+import { RunShape } from "../../responses/shapes.ts";
 import { Id, path } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

@@ -8,8 +8,8 @@ import type { SessionQuery } from "../../../storage/storage.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
 import { extractPath, isPath, wireThread, toThread } from "../../requests/thread.ts";
-import { respondJson, pageHeaders, selected, toWire } from "../../answers/wire.ts";
-import { ThreadShape } from "../../answers/shapes.ts";
+import { respondJson, pageHeaders, selected, toWire } from "../../responses/wire.ts";
+import { ThreadShape } from "../../responses/shapes.ts";
 import { FieldNames, Id, jsonBody } from "../../validate.ts";
 
 /** Sessions read per batch when values are requested. */

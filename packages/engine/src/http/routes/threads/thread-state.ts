@@ -6,9 +6,9 @@ import { JsonObject } from "../../../storage/records.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { respondJson, selectState } from "../../answers/wire.ts";
-import { namesInQuery } from "../../answers/frames.ts";
-import { StateUpdateShape, ThreadShape, ThreadStateShape } from "../../answers/shapes.ts";
+import { respondJson, selectState } from "../../responses/wire.ts";
+import { namesInQuery } from "../../responses/frames.ts";
+import { StateUpdateShape, ThreadShape, ThreadStateShape } from "../../responses/shapes.ts";
 import { wireThread, toCheckpoint, toThreadState } from "../../requests/thread.ts";
 import { FieldNames, Id, jsonBody, path, query, QueryFlag } from "../../validate.ts";
 

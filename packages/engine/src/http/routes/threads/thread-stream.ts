@@ -13,9 +13,9 @@ import {
   type HttpEnvironment,
   type HttpServices,
 } from "../../environment.ts";
-import { createFrames, type Frame, frameLength, gapFrame, namedModes } from "../../answers/frames.ts";
-import { languageOf } from "../../answers/wire.ts";
-import { sendEvents } from "../../answers/sse.ts";
+import { createFrames, type Frame, frameLength, gapFrame, namedModes } from "../../responses/frames.ts";
+import { languageOf } from "../../responses/wire.ts";
+import { sendEvents } from "../../responses/sse.ts";
 import { Id, path, query } from "../../validate.ts";
 
 const ThreadPath = z.object({ thread_id: Id });

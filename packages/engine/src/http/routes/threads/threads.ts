@@ -18,8 +18,8 @@ import {
   type SharedServices,
 } from "../../environment.ts";
 import { notFound } from "../../errors.ts";
-import { respondJson } from "../../answers/wire.ts";
-import { ThreadShape } from "../../answers/shapes.ts";
+import { respondJson } from "../../responses/wire.ts";
+import { ThreadShape } from "../../responses/shapes.ts";
 import { readTtl, setTtl, wireThread, ThreadTtl, toThread, toWireTtl } from "../../requests/thread.ts";
 import { Id, jsonBody, path, query } from "../../validate.ts";
 
