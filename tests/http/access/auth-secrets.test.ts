@@ -37,7 +37,9 @@ beforeEach(async () => {
 afterAll(() => servers.remove());
 
 const Id = z.looseObject({ thread_id: z.string() });
-const Told = z.looseObject({ told: z.object({ user: z.unknown(), keys: z.array(z.string()), token: z.number() }) });
+const CallerState = z.looseObject({
+  received: z.object({ user: z.unknown(), keys: z.array(z.string()), token: z.number() }),
+});
 
 async function ask(method: string, path: string, body?: object): Promise<string> {
   const answer = await server.send(method, path, body, ada);
@@ -65,18 +67,18 @@ describe("fields of a user beyond the identity", () => {
   it("are passed to the graph of a run, and neither stored nor sent to clients", async () => {
     const thread = await newThread();
     const body = { assistant_id: "caller", input: {}, config: { configurable }, stream_mode: everything };
-    const told = [await ask("POST", `/threads/${thread}/runs/stream`, { ...body, stream_resumable: true })];
+    const answers = [await ask("POST", `/threads/${thread}/runs/stream`, { ...body, stream_resumable: true })];
     const { values } = JSON.parse(await ask("GET", `/threads/${thread}/state`)) as { values: unknown };
-    expect(Told.parse(values).told).toEqual({
+    expect(CallerState.parse(values).received).toEqual({
       user: lasting,
       keys: ["langgraph_auth_user", "langgraph_auth_user_id", "langgraph_auth_permissions"],
       token: secret.length,
     });
     const resume = { assistant_id: "caller", command: { resume: "yes" } };
-    told.push(await ask("POST", `/threads/${thread}/runs/wait`, resume));
-    for (const path of ["", "/runs", "/state", "/history"]) told.push(await ask("GET", `/threads/${thread}${path}`));
-    expect(JSON.parse(told[3] ?? "")).toMatchObject([{}, { kwargs: { config: { configurable: { own: 1 } } } }]);
-    expect(told.filter((text) => text.includes(secret))).toEqual([]);
+    answers.push(await ask("POST", `/threads/${thread}/runs/wait`, resume));
+    for (const path of ["", "/runs", "/state", "/history"]) answers.push(await ask("GET", `/threads/${thread}${path}`));
+    expect(JSON.parse(answers[3] ?? "")).toMatchObject([{}, { kwargs: { config: { configurable: { own: 1 } } } }]);
+    expect(answers.filter((text) => text.includes(secret))).toEqual([]);
     const files = await kept();
     expect(files).toContain("langgraph_auth_user_id");
     expect(files).not.toContain(secret);
@@ -90,7 +92,7 @@ describe("fields of a user beyond the identity", () => {
     server = await server.restart();
     await ask("GET", `/threads/${thread}/runs/${run_id}/join`);
     const { values } = JSON.parse(await ask("GET", `/threads/${thread}/state`)) as { values: unknown };
-    expect(Told.parse(values).told).toMatchObject({ user: lasting, token: 0 });
+    expect(CallerState.parse(values).received).toMatchObject({ user: lasting, token: 0 });
     await server.close();
   });
 

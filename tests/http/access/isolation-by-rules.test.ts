@@ -72,8 +72,8 @@ function bodyOf({ method, path }: DescribedRoute): object | undefined {
   return path.endsWith("/state") ? { values: { name: "taken over" } } : {};
 }
 
-/** The answers to Bob, with the ids he sent replaced by their names. */
-async function told(route: DescribedRoute, ids: Ids): Promise<{ status: number; text: string }> {
+/** The answer to Bob's request, with the ids he sent replaced by their names. */
+async function answerToBob(route: DescribedRoute, ids: Ids): Promise<{ status: number; text: string }> {
   const known = Object.entries(ids);
   const path = route.path.replaceAll(/\{(\w+)\}/gu, (_, name: string) => {
     return known.find(([one]) => one === name)?.[1] ?? crypto.randomUUID();
@@ -104,7 +104,7 @@ describe("rules that show users only their own records", () => {
     const different: object[] = [];
     const owned = routes.filter(({ path }) => /\{(thread|run|cron|assistant)_id\}/u.test(path));
     for (const route of owned) {
-      const [found, expected] = [await told(route, foreign), await told(route, missingIds())];
+      const [found, expected] = [await answerToBob(route, foreign), await answerToBob(route, missingIds())];
       if (JSON.stringify(found) !== JSON.stringify(expected) || found.text.includes(canary)) {
         different.push({ route: `${route.method} ${route.path}`, found, expected });
       }

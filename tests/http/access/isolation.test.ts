@@ -164,14 +164,14 @@ function bodyOf({ method, path }: DescribedRoute, ids: Ids): object | undefined 
   return {};
 }
 
-interface Told {
+interface Answer {
   status: number;
   text: string;
   headers: string;
 }
 
 /** Sends a request and returns the whole answer, with the ids that were sent replaced by their names. */
-async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, headers: object): Promise<Told> {
+async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, headers: object): Promise<Answer> {
   const unknown: string[] = [];
   const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = Object.entries(ids).find(([known]) => known === name)?.[1];
@@ -186,14 +186,14 @@ async function ask(route: DescribedRoute, ids: Ids, body: object | undefined, he
       .reduce((now, [name, id]) => now.replaceAll(id, `<${name}>`), text)
       .replace(/"applied_through_seq":\d+/u, "");
   const ofRequest = ["x-request-id", "date"];
-  const told = [...response.headers].filter(([name]) => !ofRequest.includes(name));
+  const answerHeaders = [...response.headers].filter(([name]) => !ofRequest.includes(name));
   // A thread's own stream stays open.
   const isEndless = /\/stream(\/events)?$/u.test(route.path) && !route.path.includes("run") && response.status === 200;
   if (isEndless) await response.body?.cancel();
   return {
     status: response.status,
     text: isEndless ? "" : hidden(await response.text()),
-    headers: hidden(JSON.stringify(told)),
+    headers: hidden(JSON.stringify(answerHeaders)),
   };
 }
 
@@ -220,13 +220,13 @@ describe("every route with the id of an owner's record", () => {
     let asked = 0;
     for (const route of routes.filter(isOfThings)) {
       const missing = missingIds();
-      const told = await ask(route, foreign, bodyOf(route, foreign), bob);
+      const answer = await ask(route, foreign, bodyOf(route, foreign), bob);
       const expected = await ask(route, missing, bodyOf(route, missing), bob);
       asked += 1;
-      if (JSON.stringify(told) !== JSON.stringify(expected)) different.push({ route, told, expected });
+      if (JSON.stringify(answer) !== JSON.stringify(expected)) different.push({ route, answer, expected });
       // The protocol accepts threads that do not exist yet, and refuses within an answer.
-      const isMissing = told.status === 404 || isOfProtocol(route);
-      if (!isMissing || JSON.stringify(told).includes(canary)) different.push({ route, told });
+      const isMissing = answer.status === 404 || isOfProtocol(route);
+      if (!isMissing || JSON.stringify(answer).includes(canary)) different.push({ route, answer });
     }
     expect(asked).toBeGreaterThan(25);
     expect(different).toEqual([]);
@@ -243,10 +243,10 @@ describe("every route with the id of an owner's record", () => {
     for (const route of inner) {
       const missing = { ...missingIds(), thread_id: own };
       const mixed = { ...foreign, thread_id: own };
-      const told = await ask(route, mixed, bodyOf(route, mixed), bob);
+      const answer = await ask(route, mixed, bodyOf(route, mixed), bob);
       const expected = await ask(route, missing, bodyOf(route, missing), bob);
-      if (JSON.stringify(told) !== JSON.stringify(expected)) different.push({ route, told, expected });
-      if (JSON.stringify(told).includes(canary)) different.push({ route, told });
+      if (JSON.stringify(answer) !== JSON.stringify(expected)) different.push({ route, answer, expected });
+      if (JSON.stringify(answer).includes(canary)) different.push({ route, answer });
     }
     expect(inner.length).toBeGreaterThan(7);
     expect(different).toEqual([]);
@@ -266,8 +266,8 @@ describe("every route with the id of an owner's record", () => {
     );
     for (const key of [keys.ada, keys.adasOther]) {
       for (const route of readable) {
-        const told = await ask(route, own, undefined, headersOf(key));
-        if (told.status !== 200) closed.push({ route, told });
+        const answer = await ask(route, own, undefined, headersOf(key));
+        if (answer.status !== 200) closed.push({ route, answer });
       }
     }
     expect(closed).toEqual([]);

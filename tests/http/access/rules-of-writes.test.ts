@@ -205,7 +205,7 @@ interface Write {
 }
 
 const run = (assistant_id = "asking", more: object = {}) => ({ assistant_id, input: {}, ...more });
-const said = { messages: [{ role: "user", text: "hello" }] };
+const chat = { messages: [{ role: "user", text: "hello" }] };
 const alone = { asks: ["threads:create", "threads:create_run"], on: async () => ({}) };
 const onThread = { asks: ["threads:create_run"], on: thread, body: () => run() };
 const update = { asks: ["threads:update"], on: thread };
@@ -336,8 +336,8 @@ const writes: Record<string, Write | Write[]> = {
     { ...update, on: working, body: () => ({ status: "all" }), isQuiet: "of many" },
   ],
   ...(hasPlanner && {
-    "POST /api/ai/chat": { ...alone, body: () => said },
-    "POST /api/ai/chat/stream": { ...alone, body: () => said },
+    "POST /api/ai/chat": { ...alone, body: () => chat },
+    "POST /api/ai/chat/stream": { ...alone, body: () => chat },
   }),
   "POST /a2a/{assistant_id}": {
     asks: ["threads:create", "threads:create_run"],
@@ -427,12 +427,12 @@ describe("rules that refuse a write", () => {
     for (const how of hows(event)) {
       const response = await user.send(method, path, body, { "x-refuses": event, "x-how": how });
       const text = await response.text();
-      const told = { how, status: response.status, text };
+      const refusal = { how, status: response.status, text };
       if (template.endsWith("/commands"))
-        expect(told).toMatchObject({ text: expect.stringContaining('"type":"error"') });
+        expect(refusal).toMatchObject({ text: expect.stringContaining('"type":"error"') });
       else if (write.isQuiet === "of many" || (write.isQuiet !== undefined && how !== "no"))
-        expect([200, 204], JSON.stringify(told)).toContain(told.status);
-      else expect([403, 404], JSON.stringify(told)).toContain(told.status);
+        expect([200, 204], JSON.stringify(refusal)).toContain(refusal.status);
+      else expect([403, 404], JSON.stringify(refusal)).toContain(refusal.status);
       expect(await viewOf(user, ids), how).toEqual(before);
     }
     // The same request, allowed, has its effect: the view above would show it.
@@ -463,7 +463,7 @@ describe("rules that refuse a write", () => {
 describe("a tool call of MCP", () => {
   it.each([...alone.asks.map((asked) => [asked, "Forbidden"] as const), [undefined, "thread_id"] as const])(
     "is checked like a run: %s",
-    async (asked, said) => {
+    async (asked, expected) => {
       const params = { name: "asking", arguments: {} };
       const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
       const accept = { accept: "application/json, text/event-stream" };
@@ -471,7 +471,7 @@ describe("a tool call of MCP", () => {
       const answer = await somebody().send("POST", "/mcp", call, { ...accept, ...refused });
       expect(answer.status).toBe(200);
       const text = await answer.text();
-      expect(text).toContain(said);
+      expect(text).toContain(expected);
       expect(text.includes("structuredContent")).toBe(asked === undefined);
     },
   );

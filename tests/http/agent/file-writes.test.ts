@@ -51,13 +51,13 @@ async function threadOf(owner: string): Promise<string> {
 
 it("a header marks a file that tools only change after approval, whatever path it is read by", async () => {
   await symlink(".env.local", file("link.txt"));
-  const told: Record<string, string | null> = {};
+  const marked: Record<string, string | null> = {};
   for (const path of [".env.local", "link.txt", "sub/package-lock.json", "plans/May.MD", "plans/may.txt", "notes.md"]) {
     if (path !== "link.txt") await send("PUT", path, { body: "A=1" });
-    told[path] = (await send("GET", path)).headers.get("millrace-critical-file");
+    marked[path] = (await send("GET", path)).headers.get("millrace-critical-file");
   }
   const yes = "true";
-  expect(told).toEqual({
+  expect(marked).toEqual({
     ".env.local": yes,
     "link.txt": yes,
     "sub/package-lock.json": yes,

@@ -24,12 +24,12 @@ async function send(
   method: string,
   path: string,
   { text, known, owner = "admin" }: { text?: string; known?: string; owner?: string } = {},
-): Promise<{ status: number; answer: z.infer<typeof Answer>; said: string }> {
+): Promise<{ status: number; answer: z.infer<typeof Answer>; body: string }> {
   const headers = { "x-api-key": `key-of-${owner}`, ...(known !== undefined && { "if-match": known }) };
   const response = await server.send(method, path, text === undefined ? undefined : { text }, headers);
-  const said = await response.text();
-  const answer = Answer.parse(said.startsWith("{") ? JSON.parse(said) : {});
-  return { status: response.status, answer, said };
+  const body = await response.text();
+  const answer = Answer.parse(body.startsWith("{") ? JSON.parse(body) : {});
+  return { status: response.status, answer, body };
 }
 
 const rule = (more = ""): string => `---\ndescription: Style\nglobs: "**/*.py"\n---\nUse snake_case.${more}\n`;
@@ -54,7 +54,7 @@ describe.each([
     const { etag = "" } = (await send("GET", address)).answer;
     const changed = await send("PUT", address, { text: text(" Mine."), known: etag });
     expect([changed.status, await textOf(path)]).toEqual([200, text(" Mine.")]);
-    const list = async () => (await send("GET", address.split("/", 2).join("/"))).said;
+    const list = async () => (await send("GET", address.split("/", 2).join("/"))).body;
     expect(await list()).toContain("Mine.");
     expect((await send("DELETE", address, { known: "*" })).status).toBe(204);
     expect([await textOf(path), (await send("GET", address)).status]).toEqual([null, 404]);
@@ -126,15 +126,15 @@ describe("an error in a file", () => {
     ["/agents/a", agent("b"), 2, "error", '"b" here'],
     ["/agents/a", agent("a").replace("read_file", "no_tool"), 4, "error", "no_tool"],
     ["/agents/a", "You look.", null, "error", "two lines of ---"],
-  ])("%s: %j is reported in line %s", async (address, text, line, severity, said) => {
+  ])("%s: %j is reported in line %s", async (address, text, line, severity, message) => {
     const { answer } = await send("POST", `${address}/validate`, { text });
     expect(answer).toMatchObject({
       valid: severity === "warning",
-      problems: [{ line, severity, message: expect.stringContaining(said) }],
+      problems: [{ line, severity, message: expect.stringContaining(message) }],
     });
     if (severity === "warning") return;
     const put = await send("PUT", address, { text });
-    expect([put.status, put.said]).toEqual([400, expect.stringContaining(said)]);
+    expect([put.status, put.body]).toEqual([400, expect.stringContaining(message)]);
   });
 
   it("is reported at its line, also for missing fields and for YAML with line numbers of its own", () => {

@@ -68,8 +68,8 @@ describe("the operations of a thread", () => {
   it("are also named in the tool's message", async () => {
     const { values } = await server.client.threads.getState<{ messages: Record<string, unknown>[] }>(threadId);
     const card = await newest();
-    const told = values.messages.find((message) => message["type"] === "tool");
-    expect(told).toMatchObject({
+    const toolMessage = values.messages.find((message) => message["type"] === "tool");
+    expect(toolMessage).toMatchObject({
       additional_kwargs: { operations: [{ operation_id: card.operation_id, type: "create", path: "notes.md" }] },
     });
   });

@@ -22,7 +22,7 @@ beforeAll(async () => {
   model = await startModelServer({
     handler: ({ messages }) => {
       const result = messages.at(-1);
-      if (result?.role === "tool") return { text: `Heard: ${String(result.content)}` };
+      if (result?.role === "tool") return { text: `Answer: ${String(result.content)}` };
       const isPlan = JSON.stringify(messages.at(-1)).includes("plan");
       const name = isPlan ? "plan_mode_respond" : "ask_followup_question";
       return { toolCalls: [{ name, arguments: isPlan ? { response: "1. Go" } : { question: "Which one?" } }] };

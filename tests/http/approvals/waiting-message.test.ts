@@ -37,16 +37,16 @@ afterAll(async () => {
 const input = (text: string): Record<string, unknown> => ({ messages: [{ role: "user", content: text }] });
 
 /** Requests something that needs approval; returns the last state of the stream, and the thread. */
-async function ask(threadId?: string): Promise<{ threadId: string; told: Values; folder: string }> {
+async function ask(threadId?: string): Promise<{ threadId: string; state: Values; folder: string }> {
   const name = `old-${(made += 1)}`;
   await mkdir(join(server.config.workspace, name));
   await writeFile(join(server.config.workspace, name, "a.txt"), "x");
   const id = threadId ?? (await server.client.threads.create()).thread_id;
   const states = await stream(id, { input: input(`delete the folder ${name}`) });
-  const told = states.findLast((values) => "messages" in values);
-  if (told === undefined) throw new Error("no state was told");
+  const state = states.findLast((values) => "messages" in values);
+  if (state === undefined) throw new Error("no state was streamed");
   expect(states.at(-1)).toHaveProperty("__interrupt__");
-  return { threadId: id, told, folder: name };
+  return { threadId: id, state, folder: name };
 }
 
 async function stream(threadId: string, payload: Record<string, unknown>): Promise<Values[]> {
@@ -97,10 +97,10 @@ describe("the message with a call that waits for approval", () => {
     for (const turn of [1, 2]) {
       const asked = await ask(threadId);
       ({ threadId } = asked);
-      const last = asked.told.messages.at(-1);
+      const last = asked.state.messages.at(-1);
       expect(last).toMatchObject({ type: "ai", tool_calls: [{ name: "delete_file", args: { path: asked.folder } }] });
       for (const [place, values] of Object.entries(await everywhere(threadId))) {
-        expect([place, ids(values)]).toEqual([place, ids(asked.told)]);
+        expect([place, ids(values)]).toEqual([place, ids(asked.state)]);
         expect(values.messages.at(-1)).toMatchObject({ type: "ai", tool_calls: last?.tool_calls });
       }
       const { interrupts } = await server.client.threads.get(threadId);
@@ -108,9 +108,9 @@ describe("the message with a call that waits for approval", () => {
       expect(question?.value).toMatchObject({ tool_call_id: last?.tool_calls?.[0]?.id });
       const states = await stream(threadId, { command: { resume: { decisions: [{ type: "approve" }] } } });
       // It stays while the run continues.
-      for (const values of states) expect(ids(values)).toEqual(expect.arrayContaining(ids(asked.told)));
+      for (const values of states) expect(ids(values)).toEqual(expect.arrayContaining(ids(asked.state)));
       const after = await stateOf(threadId);
-      expect(ids(after).slice(0, asked.told.messages.length)).toEqual(ids(asked.told));
+      expect(ids(after).slice(0, asked.state.messages.length)).toEqual(ids(asked.state));
       expectSound(after);
       expect(after.messages.filter(({ type }) => type === "human")).toHaveLength(turn);
     }
@@ -134,28 +134,28 @@ describe("the message with a call that waits for approval", () => {
     ["denied", { decisions: [{ type: "reject", message: "no" }] }],
     ["edited", { decisions: [{ type: "edit", edited_action: { name: "delete_file", args: { path: "nothing" } } }] }],
   ])("stays once when the call is %s", async (_name, resume) => {
-    const { threadId, told } = await ask();
+    const { threadId, state } = await ask();
     await stream(threadId, { command: { resume } });
     const after = await stateOf(threadId);
-    expect(ids(after).slice(0, told.messages.length)).toEqual(ids(told));
+    expect(ids(after).slice(0, state.messages.length)).toEqual(ids(state));
     expectSound(after);
     // The state before has no message of the loop: the latest state has it.
     const history = await server.client.threads.getHistory<Values>(threadId);
-    expect(history.filter(({ values }) => (values.messages ?? []).length === told.messages.length)).toEqual([]);
+    expect(history.filter(({ values }) => (values.messages ?? []).length === state.messages.length)).toEqual([]);
   });
 
   it("is in a copy of the thread, which is answered separately", async () => {
-    const { threadId, told } = await ask();
+    const { threadId, state } = await ask();
     const copy = (await server.client.threads.copy(threadId)) as unknown as { thread_id: string };
-    for (const values of Object.values(await everywhere(copy.thread_id))) expect(ids(values)).toEqual(ids(told));
+    for (const values of Object.values(await everywhere(copy.thread_id))) expect(ids(values)).toEqual(ids(state));
     await stream(copy.thread_id, { command: { resume: { decisions: [{ type: "reject" }] } } });
     expectSound(await stateOf(copy.thread_id));
-    expect(ids(await stateOf(threadId))).toEqual(ids(told));
+    expect(ids(await stateOf(threadId))).toEqual(ids(state));
   });
 
   it("is kept with a result when the conversation continues without an answer", async () => {
-    const { threadId, told } = await ask();
-    const open = told.messages.at(-1)?.tool_calls?.[0]?.id;
+    const { threadId, state } = await ask();
+    const open = state.messages.at(-1)?.tool_calls?.[0]?.id;
     // Some chats send their own result for a call that they show as open.
     const result = {
       type: "tool",
@@ -165,20 +165,20 @@ describe("the message with a call that waits for approval", () => {
     };
     await stream(threadId, { input: { messages: [result, { role: "user", content: "hello" }] } });
     const after = await stateOf(threadId);
-    expect(ids(after).slice(0, told.messages.length)).toEqual(ids(told));
+    expect(ids(after).slice(0, state.messages.length)).toEqual(ids(state));
     expect(after.messages.filter(({ tool_call_id }) => tool_call_id === open).length).toBeGreaterThan(0);
     expect(after.messages.at(-1)?.type).toBe("ai");
   });
 
   it("is removed with its question when the state is changed meanwhile", async () => {
-    const { threadId, told } = await ask();
+    const { threadId, state } = await ask();
     const changed = { messages: [{ type: "human", content: "never mind", id: "changed" }] };
     await server.client.threads.updateState(threadId, { values: changed, asNode: "free_work" });
     const after = await stateOf(threadId);
-    expect(ids(after)).toEqual([told.messages[0]?.id, "changed"]);
+    expect(ids(after)).toEqual([state.messages[0]?.id, "changed"]);
     for (const values of Object.values(await everywhere(threadId))) expect(ids(values)).toEqual(ids(after));
     // The earlier checkpoint still has the question.
     const history = await server.client.threads.getHistory<Values>(threadId);
-    expect(history.map(({ values }) => ids(values))).toContainEqual(ids(told));
+    expect(history.map(({ values }) => ids(values))).toContainEqual(ids(state));
   });
 });

@@ -224,10 +224,10 @@ describe("GET /threads/:id/context", () => {
   it("of a copy names the source thread, until the copy has asked a model", async () => {
     fixture = await startSessions();
     const id = await fixture.talk("hello", "again");
-    const [said] = await fixture.messages(id);
+    const [message] = await fixture.messages(id);
     const idOf = (thread: unknown): string => z.looseObject({ thread_id: z.string() }).parse(thread).thread_id;
     const fork = async (from: string): Promise<string> =>
-      idOf(await fixture.json("POST", `/threads/${from}/fork`, { message_id: said?.id }));
+      idOf(await fixture.json("POST", `/threads/${from}/fork`, { message_id: message?.id }));
     const copied = idOf(await fixture.server.client.threads.copy(id));
     expect(await read(await fork(copied))).toMatchObject({ copied_from: copied });
     const file = await fixture.json("GET", `/threads/${copied}/export?format=json`);

@@ -173,13 +173,13 @@ describe("a store with an index", () => {
       namespace_prefix: ["notes"],
       query: "sea",
     });
-    const said = await refused.text();
+    const text = await refused.text();
     expect(started.warned).toMatchObject([
       { msg: "items_not_embedded", error_type: "auth" },
       { msg: "request_refused", path: "/store/items/search" },
     ]);
-    expect(said).toContain("OPENAI_API_KEY");
-    expect(JSON.stringify(started.warned) + said).not.toContain("embed-key");
+    expect(text).toContain("OPENAI_API_KEY");
+    expect(JSON.stringify(started.warned) + text).not.toContain("embed-key");
   });
 
   it("embeds at the first query what was stored before, and again what another index has embedded", async () => {
@@ -284,7 +284,7 @@ describe("a store with an index", () => {
     ["names a missing file", { embed: "./gone.ts:embed", dims: 3 }, "There is no file"],
     ["names no function", { embed: "./embed.mjs:embed", dims: 3 }, "is no function"],
     ["has no dims", { embed: "openai:x" }, "dims"],
-  ])("keeps the server from starting if it %s", async (_, index, said) => {
-    await expect(start(index, {}, { "embed.mjs": "export const embed = 3;" })).rejects.toThrow(said);
+  ])("keeps the server from starting if it %s", async (_, index, message) => {
+    await expect(start(index, {}, { "embed.mjs": "export const embed = 3;" })).rejects.toThrow(message);
   });
 });

@@ -42,11 +42,11 @@ it("a reader that is too slow over A2A is disconnected and no longer counts as o
   const now = performance.now.bind(performance);
   let later = 0;
   vi.spyOn(performance, "now").mockImplementation(() => now() + later);
-  let said = 0;
+  let events = 0;
   const next = async (): Promise<number> => {
     later += 3_000;
-    if (said < 20) openGate(`${gate}-${said}`);
-    said += 1;
+    if (events < 20) openGate(`${gate}-${events}`);
+    events += 1;
     return await readers();
   };
   await expect.poll(next, { timeout: 20_000 }).toBe(0);

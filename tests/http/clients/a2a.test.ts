@@ -94,8 +94,8 @@ function taskOf(answer: unknown): Task {
   return answer as Task;
 }
 
-const send = async (client: Client, ...said: Parameters<typeof say>): Promise<Task> =>
-  taskOf(await client.sendMessage(say(...said)));
+const send = async (client: Client, ...parameters: Parameters<typeof say>): Promise<Task> =>
+  taskOf(await client.sendMessage(say(...parameters)));
 const contentsOf = (task: Task): unknown[] =>
   task.artifacts.flatMap(({ parts }) => parts.map(({ content }) => content?.value));
 const asked = (task: Task): unknown[] => task.status?.message?.parts.map(({ content }) => content?.value) ?? [];
@@ -288,10 +288,10 @@ describe("an assistant over A2A", () => {
     const body = { jsonrpc: "2.0", id: 1, method: "tasks/resubscribe", params: { id: held.id } };
     const response = await server.send("POST", "/a2a/gated", body, { "x-api-key": keys.ada, "last-event-id": "0" });
     openGate(gate);
-    const told = await response.text();
+    const text = await response.text();
     // The former event, that the run works, is not sent again.
-    expect(told.match(/"kind":"status-update"/gu)).toHaveLength(1);
-    expect(told).toContain('"state":"completed"');
+    expect(text.match(/"kind":"status-update"/gu)).toHaveLength(1);
+    expect(text).toContain('"state":"completed"');
   });
 
   it("is not found by users who may not see it", async () => {
@@ -363,9 +363,9 @@ describe("an assistant over A2A", () => {
       own = await own.restart();
       openGate(gate);
       const again = { jsonrpc: "2.0", id: 2, method: "tasks/resubscribe", params: { id } };
-      const told = await (await own.send("POST", "/a2a/gated", again)).text();
-      expect(told).toContain('"state":"completed"');
-      expect(told).toContain('"passed":true');
+      const text = await (await own.send("POST", "/a2a/gated", again)).text();
+      expect(text).toContain('"state":"completed"');
+      expect(text).toContain('"passed":true');
     } finally {
       await own.remove();
     }

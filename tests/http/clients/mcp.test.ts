@@ -108,8 +108,8 @@ describe("the MCP server at /mcp", () => {
     const second = await call(client, "counter", { value: 7, thread_id });
     expect(second.structuredContent).toMatchObject({ thread_id, values: { value: 8 } });
     expect(await server.client.runs.get(thread_id, run_id)).toMatchObject({ status: "success", thread_id });
-    const said = await call(client, "talker", { messages: [{ role: "user", content: "hi" }] });
-    expect(said.content[0].text).toBe("Hello there");
+    const reply = await call(client, "talker", { messages: [{ role: "user", content: "hi" }] });
+    expect(reply.content[0].text).toBe("Hello there");
   });
 
   it("runs our own workflow with its tools", async () => {
@@ -123,11 +123,11 @@ describe("the MCP server at /mcp", () => {
 
   it("sends progress to a client that requests it", async () => {
     const client = await connect();
-    const told: string[] = [];
+    const progress: string[] = [];
     await client.callTool({ name: "counter", arguments: { value: 1 } }, undefined, {
-      onprogress: ({ message }) => void told.push(message ?? ""),
+      onprogress: ({ message }) => void progress.push(message ?? ""),
     });
-    expect(told).toEqual(["add"]);
+    expect(progress).toEqual(["add"]);
   });
 
   it.each([
@@ -244,7 +244,7 @@ describe("the MCP server at /mcp", () => {
     expect(await Promise.all([first, second, last].map(ping))).toEqual([200, 404, 200]);
   });
 
-  it("tells a client that asks for more than answers that there is nothing", async () => {
+  it("refuses a client that asks for a stream, for an unknown event, or for another type of content", async () => {
     const { transport } = await connect();
     const session = (transport as StreamableHTTPClientTransport).sessionId ?? "";
     const headers = { accept: "text/event-stream", "x-api-key": keys.ada, "mcp-session-id": session };

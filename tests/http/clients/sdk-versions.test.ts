@@ -90,12 +90,12 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
   it("gets all events of a run although it reads slowly", async () => {
     const threadId = await newThread();
     const input = { events: 2000, size: 20_000, gate: crypto.randomUUID() };
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     for await (const { event, data } of client().runs.stream(threadId, "flood", { input, streamMode: "custom" })) {
       if (event === "metadata") await comeToEnd(threadId, data.run_id, input);
-      else told.push(data);
+      else received.push(data);
     }
-    expect(told).toEqual(Array.from({ length: input.events }, (_, at) => ({ at, text: expect.any(String) })));
+    expect(received).toEqual(Array.from({ length: input.events }, (_, at) => ({ at, text: expect.any(String) })));
   }, 20_000);
 
   it("resumes a run that a restart of the server has interrupted", async () => {
@@ -104,17 +104,17 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     const own = versions[version](first.url);
     const { thread_id } = await own.threads.create();
     let second: TestServer | undefined;
-    const told: unknown[] = [];
+    const events: unknown[] = [];
     const stream = own.runs.stream(thread_id, "gated", { input: { gate }, streamMode: ["custom", "values"] });
     for await (const { event, data } of stream) {
-      told.push({ event, data });
+      events.push({ event, data });
       if (event !== "custom" || second !== undefined) continue;
       await first.close();
       second = await first.restart({ port: Number(new URL(first.url).port) });
       openGate(gate);
     }
-    expect(told.at(-1)).toMatchObject({ event: "values", data: { passed: true } });
-    expect(told).toContainEqual({ event: "metadata", data: expect.objectContaining({ attempt: 2 }) });
+    expect(events.at(-1)).toMatchObject({ event: "values", data: { passed: true } });
+    expect(events).toContainEqual({ event: "metadata", data: expect.objectContaining({ attempt: 2 }) });
     await (second ?? first).remove();
   }, 20_000);
 

@@ -69,14 +69,14 @@ const Status = z.object({ type: z.literal("tool_status"), tool_name: z.string(),
 
 interface Turn {
   /** The events of the stream so far: the name and status of each call. */
-  told: string[];
+  statuses: string[];
   threadId: string;
   over: Promise<void>;
 }
 
 async function begin(context: Record<string, unknown> = {}): Promise<Turn> {
   const { thread_id: threadId } = await server.client.threads.create();
-  const told: string[] = [];
+  const statuses: string[] = [];
   const listen = async (): Promise<void> => {
     const stream = server.client.runs.stream(threadId, "agent", {
       input: { messages: [{ role: "user", content: "Look at the page" }] },
@@ -86,10 +86,10 @@ async function begin(context: Record<string, unknown> = {}): Promise<Turn> {
     });
     for await (const { data } of stream) {
       const status = Status.safeParse(data).data;
-      if (status !== undefined) told.push(`${status.tool_name} ${status.status}`);
+      if (status !== undefined) statuses.push(`${status.tool_name} ${status.status}`);
     }
   };
-  return { told, threadId, over: listen() };
+  return { statuses, threadId, over: listen() };
 }
 
 async function results(threadId: string): Promise<string[]> {
@@ -104,15 +104,15 @@ describe("a tool call in the text of a reply", () => {
   it("runs as soon as it is complete, once, while the model still writes", async () => {
     holding();
     await start(holds(`I look.\n${fetches("/one")}`, "\nAnd on.", " Done."), { text: "It says: The page /one." });
-    const { told, threadId, over } = await begin();
+    const { statuses, threadId, over } = await begin();
     await expect.poll(asked).toEqual(["/one"]);
-    await expect.poll(() => told).toEqual(["web_fetch pending", "web_fetch executing"]);
+    await expect.poll(() => statuses).toEqual(["web_fetch pending", "web_fetch executing"]);
     // The model has not ended its reply: no second request was made.
     expect(model.requests).toHaveLength(1);
 
     release();
     await over;
-    expect(told).toEqual(["web_fetch pending", "web_fetch executing", "web_fetch completed"]);
+    expect(statuses).toEqual(["web_fetch pending", "web_fetch executing", "web_fetch completed"]);
     expect(asked()).toEqual(["/one"]);
     expect(await results(threadId)).toEqual([expect.stringContaining("The page /one")]);
     expect(wireText(model.requests[1]?.messages.at(-1) ?? { role: "none" })).toContain("The page /one");
@@ -126,9 +126,9 @@ describe("a tool call in the text of a reply", () => {
       holds(fetches("/one"), fetches("/two"), file, call("read_file", { path: "a.txt" }), fetches("/three"), " Done."),
       { text: "Made." },
     );
-    const { told, threadId, over } = await begin();
+    const { statuses, threadId, over } = await begin();
     await expect.poll(asked).toEqual(["/one", "/two"]);
-    expect(told.filter((line) => !line.startsWith("web_fetch"))).toEqual([]);
+    expect(statuses.filter((line) => !line.startsWith("web_fetch"))).toEqual([]);
 
     release();
     await over;
@@ -140,12 +140,12 @@ describe("a tool call in the text of a reply", () => {
   it("does not run early if it may not run in this turn", async () => {
     holding();
     await start(holds(fetches("/one"), fetches("/two"), " Done."), { text: "One page is enough." });
-    const { told, threadId, over } = await begin({ tool_policy: "guarded" });
+    const { statuses, threadId, over } = await begin({ tool_policy: "guarded" });
     await expect.poll(asked).toEqual(["/one"]);
     release();
     await over;
     expect(asked()).toEqual(["/one"]);
-    expect(told).toContain("web_fetch blocked");
+    expect(statuses).toContain("web_fetch blocked");
     expect(await results(threadId)).toHaveLength(2);
   });
 
@@ -157,10 +157,10 @@ describe("a tool call in the text of a reply", () => {
     holding();
     await start(holds(fetches(path), call("delete_file", { path: "a.txt" }), " Done."), { text: "That was all." });
     await writeFile(join(server.config.workspace, "a.txt"), "one");
-    const { told, threadId, over } = await begin();
+    const { statuses, threadId, over } = await begin();
     await expect.poll(asked).toEqual([path]);
     release();
-    await expect.poll(() => told).toContain("delete_file awaiting_confirmation");
+    await expect.poll(() => statuses).toContain("delete_file awaiting_confirmation");
     // The slow page arrives after the question.
     loadSlow();
     await over;
@@ -179,12 +179,12 @@ describe("a tool call in the text of a reply", () => {
   it("is cancelled, with an event, when its reply is stopped", async () => {
     holding();
     await start(holds(fetches("/one"), " Done."));
-    const { told, threadId, over } = await begin();
+    const { statuses, threadId, over } = await begin();
     await expect.poll(asked).toEqual(["/one"]);
     const [run] = await server.client.runs.list(threadId);
     await server.client.runs.cancel(threadId, run?.run_id ?? "", true);
     await over;
-    expect(told.at(-1)).toBe("web_fetch cancelled");
+    expect(statuses.at(-1)).toBe("web_fetch cancelled");
     expect(asked()).toEqual(["/one"]);
   });
 
@@ -192,10 +192,10 @@ describe("a tool call in the text of a reply", () => {
     holding();
     const reply = holds(fetches("/one"), "\nAnd", " on.");
     await start(Object.assign(reply, { fault: { kind: "cut", after: 2 } as const }));
-    const { told, over } = await begin();
+    const { statuses, over } = await begin();
     await expect.poll(asked).toEqual(["/one"]);
     release();
     await over;
-    expect(told).toEqual(["web_fetch pending", "web_fetch executing", "web_fetch cancelled"]);
+    expect(statuses).toEqual(["web_fetch pending", "web_fetch executing", "web_fetch cancelled"]);
   });
 });

@@ -75,7 +75,7 @@ describe("/models", () => {
     ["POST", "/models", { name: "openai:x", contxt: 1 }, 400, "contxt"],
     ["POST", "/models", { name: "x" }, 400, "name: expected provider:name"],
     ["POST", "/models", { name: "nowhere:x" }, 400, 'name: "nowhere:x" names no known provider'],
-    ["PATCH", "/models/openai:unheard", { vision: true }, 404, "Nothing is said of the model"],
+    ["PATCH", "/models/openai:unknown", { vision: true }, 404, "Nothing is said of the model"],
     ["PATCH", "/models/zhipu:glm-4.7", {}, 400, "expected a field to change"],
     ["PUT", "/models/roles", { main: "nowhere:x" }, 400, 'main: "nowhere:x" names no known provider'],
     ["PUT", "/models/roles", { mian: "openai:x" }, 400, "mian"],
@@ -89,9 +89,9 @@ describe("/models", () => {
     ["PUT", "/providers/zhipu/key", { key: "canary two words" }, 400, "key: expected up to 1000 visible"],
   ])("%s %s with %j: %i, naming the field", async (method, path, body, status, words) => {
     const english = await fixture.server.send(method, path, body, { accept: "application/json" });
-    const said = await english.text();
-    expect([english.status, said]).toEqual([status, expect.stringContaining(JSON.stringify(words).slice(1, -1))]);
-    expect(said).not.toContain("canary");
+    const text = await english.text();
+    expect([english.status, text]).toEqual([status, expect.stringContaining(JSON.stringify(words).slice(1, -1))]);
+    expect(text).not.toContain("canary");
     const headers = { accept: "application/json", "accept-language": "zh-CN" };
     const chinese = await fixture.server.send(method, path, body, headers);
     expect(await chinese.json()).toMatchObject({ user_message: expect.stringMatching(/\p{Script=Han}/u) });
@@ -163,12 +163,12 @@ describe("/providers", () => {
       expect.stringContaining("Models of mine have roles: main"),
     ]);
     await json("PUT", "/models/roles", {});
-    const said = await Promise.all(
+    const texts = await Promise.all(
       ["/providers", "/models", "/models/mine:x", "/openapi.json"].map(
         async (path) => await (await server.send("GET", path)).text(),
       ),
     );
-    expect(said.join("")).not.toContain(key);
+    expect(texts.join("")).not.toContain(key);
     expect(await json("DELETE", "/providers/mine/key")).toMatchObject({ key: { is_set: false, source: null } });
     expect((await ask("DELETE", "/providers/mine"))[0]).toBe(204);
     expect(await readFile(file("models.yaml"), "utf8")).not.toContain("mine");

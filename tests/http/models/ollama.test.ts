@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 const inChinese = { "accept-language": "zh-CN" };
-const told = async (path: string, headers = {}): Promise<unknown> =>
+const jsonWith = async (path: string, headers = {}): Promise<unknown> =>
   await (await fixture.server.send("GET", path, undefined, headers)).json();
 
 it("the models of a running Ollama can be chosen from the start, and used", async () => {
@@ -106,7 +106,7 @@ it("installed models, one model, loaded models and recommended models are listed
     status: "RUNNING",
     models: [{ name: "qwen2.5:7b", size: 0, size_vram: 0, context_length: 32_768, expires_at: null }],
   });
-  expect(await told("/ollama/recommended", inChinese)).toMatchObject([
+  expect(await jsonWith("/ollama/recommended", inChinese)).toMatchObject([
     {
       name: "qwen2.5:7b",
       is_installed: true,
@@ -142,7 +142,7 @@ it("a subscriber receives a new model, the loss of the service, and its return",
     data: { type: "ollama_status", former: "RUNNING", status: expect.stringMatching(/^NOT_/u), version: null },
   });
   await fixture.server.client.runs.join(thread_id, run.run_id);
-  const gone = await told("/ollama", inChinese);
+  const gone = await jsonWith("/ollama", inChinese);
   expect(gone).toMatchObject({ models: 3, reconnect_attempt: 1, suggestion: expect.stringMatching(/ollama/u) });
   expect(JSON.stringify(gone)).toMatch(/"message":"[^"]*(?:未启动|未安装)/u);
   expect(await json("GET", "/ollama/models")).toMatchObject({ status: expect.stringMatching(/^NOT_/u) });

@@ -21,17 +21,17 @@ it("encrypted reasoning is sent back to the vendor, and to no client", async () 
     streamSubgraphs: true,
     streamResumable: true,
   });
-  const told: unknown[] = [];
-  for await (const event of stream) told.push(event);
-  expect(JSON.stringify(told)).toContain("Both are missing.");
+  const answers: unknown[] = [];
+  for await (const event of stream) answers.push(event);
+  expect(JSON.stringify(answers)).toContain("Both are missing.");
   expect(fixture.model.requests.at(-1)?.raw.match(sealed)).toEqual(["gAAAAABo-first", "gAAAAABo-second"]);
   const [run] = await client.runs.list(thread_id);
   for await (const event of client.runs.joinStream(thread_id, run?.run_id ?? "", { lastEventId: "-1" })) {
-    told.push(event);
+    answers.push(event);
   }
-  told.push(await client.threads.getState(thread_id, undefined, { subgraphs: true }));
-  told.push(await client.threads.getHistory(thread_id, { limit: 100 }));
-  told.push(await fixture.json("GET", `/threads/${thread_id}/messages`));
-  expect(JSON.stringify(told)).toContain("I read them.");
-  expect(JSON.stringify(told)).not.toMatch(sealed);
+  answers.push(await client.threads.getState(thread_id, undefined, { subgraphs: true }));
+  answers.push(await client.threads.getHistory(thread_id, { limit: 100 }));
+  answers.push(await fixture.json("GET", `/threads/${thread_id}/messages`));
+  expect(JSON.stringify(answers)).toContain("I read them.");
+  expect(JSON.stringify(answers)).not.toMatch(sealed);
 });

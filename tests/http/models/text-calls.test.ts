@@ -15,7 +15,7 @@ const Message = z.looseObject({
   status: z.string().nullish(),
   tool_calls: z.array(z.looseObject({ name: z.string(), args: z.record(z.string(), z.unknown()) })).optional(),
 });
-const Heard = z.looseObject({
+const MessageChunk = z.looseObject({
   type: z.string(),
   content: z.string(),
   additional_kwargs: z.looseObject({ reasoning_content: z.string().optional() }),
@@ -51,8 +51,8 @@ const says = (text: string): ModelStep => ({
 });
 
 /** Sends a message and returns the streamed text and reasoning of the model. */
-async function hear(threadId: string, words: string): Promise<{ text: string; reasoning: string }> {
-  const heard = { text: "", reasoning: "" };
+async function streamReply(threadId: string, words: string): Promise<{ text: string; reasoning: string }> {
+  const streamed = { text: "", reasoning: "" };
   const input = { messages: [{ role: "user", content: words }] };
   const context = { mode: "free_work" };
   const streamMode = ["messages-tuple" as const];
@@ -62,12 +62,12 @@ async function hear(threadId: string, words: string): Promise<{ text: string; re
     streamMode,
     streamSubgraphs: true,
   })) {
-    const told = z.tuple([Heard, z.unknown()]).safeParse(event.data);
-    if (!told.success || told.data[0].type !== "ai") continue;
-    heard.text += told.data[0].content;
-    heard.reasoning += told.data[0].additional_kwargs.reasoning_content ?? "";
+    const parsed = z.tuple([MessageChunk, z.unknown()]).safeParse(event.data);
+    if (!parsed.success || parsed.data[0].type !== "ai") continue;
+    streamed.text += parsed.data[0].content;
+    streamed.reasoning += parsed.data[0].additional_kwargs.reasoning_content ?? "";
   }
-  return heard;
+  return streamed;
 }
 
 async function messages(threadId: string): Promise<z.infer<typeof Message>[]> {
@@ -87,8 +87,8 @@ describe("a model that writes its calls as text", () => {
     const file = join(server.config.workspace, "old.txt");
     await writeFile(file, "x");
     const { thread_id } = await server.client.threads.create();
-    const heard = await hear(thread_id, "Tidy up here");
-    expect(heard).toEqual({ text: "I delete it.\n\n", reasoning: "Which one?" });
+    const streamed = await streamReply(thread_id, "Tidy up here");
+    expect(streamed).toEqual({ text: "I delete it.\n\n", reasoning: "Which one?" });
     await access(file);
 
     const asked = z
@@ -106,7 +106,7 @@ describe("a model that writes its calls as text", () => {
       tool_calls: [{ name: "delete_file", args: { path: "old.txt" } }],
     });
     expect(stored.map(({ content }) => content).join("\n")).not.toMatch(/<tool_use|<invoke|<thinking/u);
-    expect(heard.text).not.toMatch(marks);
+    expect(streamed.text).not.toMatch(marks);
 
     expect(model.requests.map(({ toolNames }) => toolNames)).toEqual([[], []]);
     expect(sent(0, 0)).toContain("### delete_file");
@@ -123,7 +123,7 @@ describe("a model that writes its calls as text", () => {
       says("Made."),
     );
     const { thread_id } = await server.client.threads.create();
-    expect((await hear(thread_id, "Create new.txt")).text).toBe("Here: Made.");
+    expect((await streamReply(thread_id, "Create new.txt")).text).toBe("Here: Made.");
     expect(await readFile(join(server.config.workspace, "new.txt"), "utf8")).toBe("<b>\n1 & 2\n</b>");
     expect(sent(1, -2)).toBe('Here:\n\n<invoke name="create_file">');
     expect(sent(1, -1)).toContain('success="false"');
@@ -138,7 +138,7 @@ describe("a model that writes its calls as text", () => {
       says("Read."),
     );
     const { thread_id } = await server.client.threads.create();
-    await hear(thread_id, "Create log.txt and read it");
+    await streamReply(thread_id, "Create log.txt and read it");
     const results = (await messages(thread_id)).filter(({ type }) => type === "tool");
     expect(results.map(({ name, status }) => [name, status])).toEqual([
       ["create_file", "success"],

@@ -106,11 +106,11 @@ describe("a tool that is run by hand", () => {
       }
     ).operations;
     expect(operation).toMatchObject({ message_id: message_ids[1], can_undo: true });
-    const told = await messagesOf(thread);
-    expect(told.map(({ type }) => type)).toEqual(["human", "ai", "tool"]);
-    expect(told.map(({ id }) => id)).toEqual(message_ids);
-    expect(told[1]?.tool_calls?.[0]).toMatchObject({ name: "create_file", args: { path: "notes.md" } });
-    expect(told[2]?.tool_call_id).toBe(told[1]?.tool_calls?.[0]?.id);
+    const messages = await messagesOf(thread);
+    expect(messages.map(({ type }) => type)).toEqual(["human", "ai", "tool"]);
+    expect(messages.map(({ id }) => id)).toEqual(message_ids);
+    expect(messages[1]?.tool_calls?.[0]).toMatchObject({ name: "create_file", args: { path: "notes.md" } });
+    expect(messages[2]?.tool_call_id).toBe(messages[1]?.tool_calls?.[0]?.id);
     await server.client.runs.wait(thread, "agent", {
       input: { messages: [{ role: "user", content: "Read the file notes.md" }] },
     });
@@ -205,12 +205,12 @@ describe("a failed tool that was run by hand", () => {
   it("has an explanation for users in Chinese, and none for others", async () => {
     const gone = { path: "not-there.txt" };
     const thread = await newThread();
-    const told = async (headers: Record<string, string>): Promise<unknown> =>
+    const resultOf = async (headers: Record<string, string>): Promise<unknown> =>
       await (await run(thread, "read_file", { args: gone }, headers)).json();
-    expect(await told({ "accept-language": "zh" })).toMatchObject({
+    expect(await resultOf({ "accept-language": "zh" })).toMatchObject({
       result: { success: false, message_zh: expect.stringMatching(/^找不到所请求的内容。/u) },
     });
-    expect(await told({})).not.toHaveProperty("result.message_zh");
+    expect(await resultOf({})).not.toHaveProperty("result.message_zh");
   });
 });
 

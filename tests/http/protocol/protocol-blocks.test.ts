@@ -9,7 +9,7 @@ import {
 } from "@millrace/engine/http/protocol/events/content-blocks";
 
 /** The events of a message with these chunks. */
-function told(pieces: readonly Piece[]): BlockData[] {
+function eventsOf(pieces: readonly Piece[]): BlockData[] {
   const blocks = createBlocks();
   return [...pieces.flatMap((piece) => blocks.add(piece)), ...blocks.close()];
 }
@@ -66,7 +66,7 @@ describe("the chunks of a message", () => {
 
 describe("content blocks", () => {
   it("end with the whole text, and tool calls with their arguments", () => {
-    const events = told([
+    const events = eventsOf([
       { kind: "reasoning", text: "hm" },
       { kind: "text", text: "a" },
       { kind: "text", text: "b" },
@@ -96,7 +96,7 @@ describe("content blocks", () => {
       { id: "d", name: "four", args: "{}" },
     ];
     const pieces = chunks.flatMap((chunk) => piecesOf(new AIMessageChunk({ content: "", tool_call_chunks: [chunk] })));
-    expect(finished(told(pieces))).toEqual([
+    expect(finished(eventsOf(pieces))).toEqual([
       { type: "tool_call", id: "a", name: "one", args: { n: 1 } },
       { type: "tool_call", id: "b", name: "two", args: { n: 2 } },
       { type: "tool_call", id: "c", name: "three", args: {} },
@@ -105,7 +105,7 @@ describe("content blocks", () => {
   });
 
   it("get the id and the name of a call that arrive after its first chunk", () => {
-    const events = told([
+    const events = eventsOf([
       { kind: "call", call: 0, args: "" },
       { kind: "call", call: 0, id: "a", name: "one", args: "{}" },
     ]);
@@ -122,7 +122,7 @@ describe("content blocks", () => {
         args: at === 0 ? '{"text":"' : "xy",
       };
     });
-    const events = told([...pieces, { kind: "call", call: 0, args: '"}' }]);
+    const events = eventsOf([...pieces, { kind: "call", call: 0, args: '"}' }]);
     const deltas = events.filter(({ event }) => event === "content-block-delta");
     expect(deltas.length).toBeLessThan(60);
     const size = deltas.reduce((sum, delta) => sum + JSON.stringify(delta).length, 0);
@@ -133,7 +133,7 @@ describe("content blocks", () => {
   });
 
   it("of a call that continues after another has begun end again, with the whole call", () => {
-    const events = told([
+    const events = eventsOf([
       { kind: "call", call: 0, id: "a", name: "one", args: '{"n":' },
       { kind: "call", call: 1, id: "b", name: "two", args: "{}" },
       { kind: "call", call: 0, args: "1}" },
@@ -150,7 +150,7 @@ describe("content blocks", () => {
   it("follow each other, lose nothing, and each end once, for random chunks", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
-        const events = told(pieces);
+        const events = eventsOf(pieces);
         const starts = events.filter(({ event }) => event === "content-block-start").map(({ index }) => index);
         expect(starts).toEqual(starts.map((_, at) => at));
         let open: number | undefined;
@@ -167,11 +167,11 @@ describe("content blocks", () => {
           }
         }
         expect([...ended].toSorted((a, b) => a - b)).toEqual(starts);
-        const said = (kind: string): string =>
+        const deltasOf = (kind: string): string =>
           pieces.flatMap((one) => (one.kind === kind && "text" in one ? one.text : [])).join("");
         for (const kind of ["text", "reasoning"]) {
           const texts = events.flatMap(({ delta }) => (delta as Record<string, string> | undefined)?.[kind] ?? []);
-          expect(texts.join("")).toBe(said(kind));
+          expect(texts.join("")).toBe(deltasOf(kind));
         }
       }),
     );

@@ -55,7 +55,7 @@ function threadOf({ url }: TestServer, assistantId: string, transport: Transport
 
 const asks = (content: string) => ({ messages: [{ role: "user", content, id: crypto.randomUUID() }] });
 
-interface Said {
+interface StreamedMessage {
   text: PromiseLike<string> & AsyncIterable<string>;
 }
 
@@ -80,7 +80,7 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
     await thread.run.start({ input: asks("Hi") });
     const pieces: string[] = [];
     for await (const message of messages) {
-      for await (const text of (message as Said).text) pieces.push(text);
+      for await (const text of (message as StreamedMessage).text) pieces.push(text);
       break;
     }
     expect(pieces).toEqual("Hello there".split(""));
@@ -146,9 +146,9 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
       interrupt_id: asked?.interruptId ?? "",
       response: { decisions: [{ type: "approve" }] },
     });
-    const told: unknown[] = [];
-    for await (const { params } of tools) told.push(params.data);
-    expect(told).toMatchObject([
+    const toolEvents: unknown[] = [];
+    for await (const { params } of tools) toolEvents.push(params.data);
+    expect(toolEvents).toMatchObject([
       { event: "tool-started", tool_name: "delete_file", input: { path: "old.txt" } },
       { event: "tool-finished", output: { type: "tool", status: "success", content: "Deleted old.txt." } },
     ]);
@@ -165,10 +165,10 @@ describe.each(transports)("the SDK's ThreadStream over %s", (transport) => {
     const { messages } = thread;
     await thread.run.start({ input: asks("Hello"), context: { mode: "free_work" } } as never);
     for await (const message of messages) {
-      const said = message as Said & { namespace: string[]; reasoning: PromiseLike<string> };
-      expect(await said.text).toBe("Good day to you.");
-      expect(await said.reasoning).toBe("A greeting.");
-      expect(said.namespace).toHaveLength(1);
+      const streamed = message as StreamedMessage & { namespace: string[]; reasoning: PromiseLike<string> };
+      expect(await streamed.text).toBe("Good day to you.");
+      expect(await streamed.reasoning).toBe("A greeting.");
+      expect(streamed.namespace).toHaveLength(1);
       break;
     }
     await thread.close();

@@ -151,8 +151,8 @@ describe("a WebSocket of the protocol", () => {
     await running.client.runs.join(threadId, String(result["run_id"]));
     client.socket.resume();
     await client.ends(1);
-    const told = client.events().filter(({ method }) => method === "custom");
-    expect(told.map(({ params }) => params.data["payload"])).toMatchObject(
+    const customEvents = client.events().filter(({ method }) => method === "custom");
+    expect(customEvents.map(({ params }) => params.data["payload"])).toMatchObject(
       Array.from({ length: count }, (_, at) => ({ at })),
     );
   });

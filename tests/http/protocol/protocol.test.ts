@@ -82,8 +82,8 @@ describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packa
 
   it("contain a streamed message as blocks, in the order of the protocol", async () => {
     const events = await recordOf("talker", hello);
-    const told = events.filter(({ method }) => method === "messages");
-    const data = dataOf(told, "messages") as { event: string; delta?: { text: string } }[];
+    const messageEvents = events.filter(({ method }) => method === "messages");
+    const data = dataOf(messageEvents, "messages") as { event: string; delta?: { text: string } }[];
     expect([...new Set(data.map(({ event }) => event))]).toEqual([
       "message-start",
       "content-block-start",
@@ -98,8 +98,8 @@ describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packa
       content: { type: "text", text: "Hello there" },
     });
     const last = dataOf(events, "values").at(-1) as { messages: { id: string }[] };
-    expect(new Set(told.map(({ params }) => params.data["run_id"]))).toEqual(new Set([last.messages[1]?.id]));
-    expect(told[0]?.params).toMatchObject({ node: "talk", namespace: [expect.stringMatching(/^talk:/u)] });
+    expect(new Set(messageEvents.map(({ params }) => params.data["run_id"]))).toEqual(new Set([last.messages[1]?.id]));
+    expect(messageEvents[0]?.params).toMatchObject({ node: "talk", namespace: [expect.stringMatching(/^talk:/u)] });
   });
 
   it("contain each chunk of a model that a node only invokes, in one message", async () => {
@@ -188,7 +188,8 @@ describe.each(packagesOfGraphs)("the events of a run of a graph with %s", (packa
   });
 });
 
-const isTold = ({ payload }: Record<string, unknown>, at: number): boolean => (payload as { at: number }).at === at;
+const hasPosition = ({ payload }: Record<string, unknown>, at: number): boolean =>
+  (payload as { at: number }).at === at;
 
 describe("the event stream of a thread", () => {
   it("stays open from run to run", async () => {
@@ -296,7 +297,7 @@ describe("the event stream of a thread", () => {
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     const { result } = await start(threadId, "flood", { events: count, size: 20_000, gate });
     const half = await openEvents(server, threadId, { channels: ["custom"] });
-    await half.until(({ params }) => isTold(params.data, count / 2 - 1));
+    await half.until(({ params }) => hasPosition(params.data, count / 2 - 1));
     await half.leave();
     showLater(3_000);
     openGate(gate);
@@ -311,8 +312,8 @@ describe("the event stream of a thread", () => {
       since: seen.at(-1)?.seq,
     });
     const all = [...seen, ...(await back.until(isEnd))];
-    const told = dataOf(all, "custom") as { payload: { at: number } }[];
-    expect(told.map(({ payload }) => payload.at)).toEqual(Array.from({ length: count }, (_, at) => at));
+    const customData = dataOf(all, "custom") as { payload: { at: number } }[];
+    expect(customData.map(({ payload }) => payload.at)).toEqual(Array.from({ length: count }, (_, at) => at));
     await back.leave();
   });
 

@@ -28,20 +28,24 @@ const values = async (): Promise<unknown> => (await fixture.server.client.thread
 describe("POST /threads/:id/compress/preview", () => {
   it("returns which messages would be kept and compressed, and changes nothing", async () => {
     const before = await values();
-    const told = await preview({});
-    expect(told).toMatchObject({ message_count: 16, usage: { limit: 128_000 }, summary: { goal: "hello number 0" } });
-    expect(told.kept).toHaveLength(10);
-    expect(told.compressible).toHaveLength(6);
-    expect(told.compressible[0]).toMatchObject({ role: "user", preview: "hello number 0" });
-    expect(told.predicted.summary_tokens).toBeGreaterThan(0);
+    const previewed = await preview({});
+    expect(previewed).toMatchObject({
+      message_count: 16,
+      usage: { limit: 128_000 },
+      summary: { goal: "hello number 0" },
+    });
+    expect(previewed.kept).toHaveLength(10);
+    expect(previewed.compressible).toHaveLength(6);
+    expect(previewed.compressible[0]).toMatchObject({ role: "user", preview: "hello number 0" });
+    expect(previewed.predicted.summary_tokens).toBeGreaterThan(0);
     expect(await values()).toEqual(before);
   });
 
   it("keeps the given older messages, also by a prefix of their ids", async () => {
     const first = (await preview({ keep_recent: 5 })).compressible[0]?.id ?? "";
-    const told = await preview({ keep_recent: 5, keep_message_ids: [first] });
-    expect(told.kept[0]?.id).toBe(first);
-    expect(told.compressible.map((message) => message.id)).not.toContain(first);
+    const previewed = await preview({ keep_recent: 5, keep_message_ids: [first] });
+    expect(previewed.kept[0]?.id).toBe(first);
+    expect(previewed.compressible.map((message) => message.id)).not.toContain(first);
   });
 
   it.each([
@@ -73,8 +77,8 @@ describe("POST /threads/:id/compress/preview", () => {
 
 describe("POST /threads/:id/compress", () => {
   it("writes the summary in a run, keeps every message, and makes the next request smaller", async () => {
-    const told = await preview({ keep_recent: 6 });
-    const wanted = told.compressible[1]?.id ?? "";
+    const previewed = await preview({ keep_recent: 6 });
+    const wanted = previewed.compressible[1]?.id ?? "";
     const { predicted } = await preview({ keep_recent: 6, keep_message_ids: [wanted] });
     // The rules of the preview then write it, at once; a request without a script would be retried.
     fixture.model.push({ fault: { kind: "status", status: 401 } });
@@ -97,7 +101,7 @@ describe("POST /threads/:id/compress", () => {
     expect(again.status).toBe(409);
 
     // The next request contains each message as the answer says, and as its user has set it.
-    const hidden = told.kept[1]?.id ?? "";
+    const hidden = previewed.kept[1]?.id ?? "";
     await fixture.json("PATCH", `/threads/${id}/messages/${hidden}`, { model_view: "hide" });
     await fixture.say(id, "hello at last");
     const seen = ContextMessages.parse(await fixture.json("GET", `/threads/${id}/context/messages`));
@@ -123,8 +127,8 @@ describe("an imported conversation", () => {
     const { thread_id: thread } = z
       .looseObject({ thread_id: z.string() })
       .parse(await fixture.json("POST", "/threads/import", body));
-    const told = Preview.parse(await fixture.json("POST", `/threads/${thread}/compress/preview`, {}));
-    expect(told).toMatchObject({ message_count: 16, summary: { goal: "words 0" } });
+    const previewed = Preview.parse(await fixture.json("POST", `/threads/${thread}/compress/preview`, {}));
+    expect(previewed).toMatchObject({ message_count: 16, summary: { goal: "words 0" } });
     fixture.model.push({ fault: { kind: "status", status: 401 } });
     const run = z
       .looseObject({ run_id: z.string() })

@@ -33,7 +33,7 @@ beforeAll(async () => {
     handler: ({ messages }) =>
       isBroken
         ? { fault: { kind: "status", status: 401, message: "wrong key" } }
-        : { text: `Heard: ${messages.filter(({ role }) => role === "user").length}` },
+        : { text: `Messages: ${messages.filter(({ role }) => role === "user").length}` },
   });
   folder = await mkdtemp(join(tmpdir(), "millrace-errors-"));
   const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -63,10 +63,10 @@ async function thread(): Promise<string> {
   return (await server.client.threads.create()).thread_id;
 }
 
-const said = (content: string): object => ({ messages: [{ role: "user", content }] });
+const inputOf = (content: string): object => ({ messages: [{ role: "user", content }] });
 const body = (more: object = {}): object => ({
   assistant_id: "agent",
-  input: said("Hello you"),
+  input: inputOf("Hello you"),
   context: { mode: "free_work" },
   ...more,
 });
@@ -130,9 +130,9 @@ describe("an error with more details than its code", () => {
   it.each<Record<string, string>>([{}, { "accept-language": "en" }])(
     "is unchanged with the headers %j",
     async (headers) => {
-      const told = await refused(headers);
-      expect(told).toMatchObject({ user_message: userSentence("invalid_format", "en") });
-      expect(told).not.toHaveProperty("message_zh");
+      const error = await refused(headers);
+      expect(error).toMatchObject({ user_message: userSentence("invalid_format", "en") });
+      expect(error).not.toHaveProperty("message_zh");
     },
   );
 });
@@ -162,12 +162,12 @@ describe("a failed run", () => {
     const threadId = streamed.headers.get("content-location")?.split("/")[2];
     const followed = { ...headers, "last-event-id": "-1" };
     const whole = await server.send("GET", `/threads/${threadId}/stream`, undefined, followed);
-    let told: unknown;
+    let error: unknown;
     for await (const { event, data: found } of eventsOf(whole)) {
-      if (event === "error") told = found;
-      if (told !== undefined) break;
+      if (event === "error") error = found;
+      if (error !== undefined) break;
     }
-    expect(told).toEqual(forUser);
+    expect(error).toEqual(forUser);
   });
 
   it("of a graph with an error of its own has exactly LangGraph's message", async () => {
@@ -182,7 +182,7 @@ describe("a failed run", () => {
     expect(await wordsOf(id)).toEqual(["Hello you"]);
     isBroken = false;
     await server.send("POST", `/threads/${id}/runs/wait`, body({ input: null }));
-    expect(await wordsOf(id)).toEqual(["Hello you", "Heard: 1"]);
+    expect(await wordsOf(id)).toEqual(["Hello you", "Messages: 1"]);
   });
 });
 
@@ -202,7 +202,7 @@ describe("a question after a failure", () => {
     isBroken = false;
     const answer = { type: "answer", value: "Retry" };
     expect((await server.send("POST", `/threads/${id}/approvals/${asked?.id}`, answer)).status).toBe(200);
-    expect(await wordsOf(id)).toEqual(["Hello you", "Heard: 1"]);
+    expect(await wordsOf(id)).toEqual(["Hello you", "Messages: 1"]);
     expect(await waiting(id, language)).toEqual([]);
   });
 

@@ -88,11 +88,11 @@ function unknownIn({ expr, legend }: { expr: string; legend: string }, labelsOf:
   const known = new Set(names.flatMap((name) => [...(labelsOf.get(name) ?? [])]));
   const matched = [...expr.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"/gu)].map(([, label = ""]) => label);
   const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/gu)].flatMap(([, list = ""]) => list.split(", "));
-  const told = [...legend.matchAll(/\{\{(\w+)\}\}/gu)].map(([, label = ""]) => label);
+  const legendLabels = [...legend.matchAll(/\{\{(\w+)\}\}/gu)].map(([, label = ""]) => label);
   return [
     ...(names.length === 0 ? ["no metric"] : names.filter((name) => !labelsOf.has(name))),
-    ...[...matched, ...grouped, ...told].filter((label) => !known.has(label) && !addedLabels.has(label)),
-    ...told.filter((label) => !grouped.includes(label)),
+    ...[...matched, ...grouped, ...legendLabels].filter((label) => !known.has(label) && !addedLabels.has(label)),
+    ...legendLabels.filter((label) => !grouped.includes(label)),
   ];
 }
 
@@ -113,38 +113,38 @@ it("exports metrics of runs, models, tools, tokens, the database and the process
     });
     const events = await Array.fromAsync(run);
     expect(events.map(({ event }) => event)).toContain("messages");
-    const told = await scrape(sessions.server);
-    expect(told.of("millrace_runs_ended_total")).toContainEqual({ value: "1", labels: { status: "success" } });
-    expect(told.of("millrace_runs")).toEqual([
+    const metrics = await scrape(sessions.server);
+    expect(metrics.of("millrace_runs_ended_total")).toContainEqual({ value: "1", labels: { status: "success" } });
+    expect(metrics.of("millrace_runs")).toEqual([
       { value: "0", labels: { state: "running" } },
       { value: "0", labels: { state: "waiting" } },
     ]);
-    expect(told.of("millrace_first_token_seconds")).toMatchObject([{ count: "1" }]);
-    expect(Number(told.of("millrace_database_commit_seconds")?.[0]?.["count"])).toBeGreaterThan(0);
-    expect(told.of("millrace_model_calls_total")).toEqual([
+    expect(metrics.of("millrace_first_token_seconds")).toMatchObject([{ count: "1" }]);
+    expect(Number(metrics.of("millrace_database_commit_seconds")?.[0]?.["count"])).toBeGreaterThan(0);
+    expect(metrics.of("millrace_model_calls_total")).toEqual([
       { value: "2", labels: { vendor: "openai", outcome: "success" } },
     ]);
-    expect(told.of("millrace_tokens_total")).toEqual([
+    expect(metrics.of("millrace_tokens_total")).toEqual([
       { value: "3000", labels: { vendor: "openai", kind: "input" } },
       { value: "150", labels: { vendor: "openai", kind: "output" } },
     ]);
-    expect(Number(told.of("millrace_cost_total")?.[0]?.["value"])).toBeCloseTo((3000 * 2 + 150 * 10) / 1e6);
-    expect(told.of("millrace_tool_calls_total")).toEqual([
+    expect(Number(metrics.of("millrace_cost_total")?.[0]?.["value"])).toBeCloseTo((3000 * 2 + 150 * 10) / 1e6);
+    expect(metrics.of("millrace_tool_calls_total")).toEqual([
       { value: "1", labels: { tool: "list_files", outcome: "success" } },
     ]);
-    expect(told.of("millrace_breakers")).toEqual([{ value: "1", labels: { vendor: "openai", state: "closed" } }]);
+    expect(metrics.of("millrace_breakers")).toEqual([{ value: "1", labels: { vendor: "openai", state: "closed" } }]);
     const queries = dashboardQueries();
     // Only a server on PostgreSQL has metrics of other servers.
-    const known = new Map([["millrace_servers", new Set<string>()], ...told.labelsOf]);
+    const known = new Map([["millrace_servers", new Set<string>()], ...metrics.labelsOf]);
     const unknown = queries.flatMap((query) =>
       unknownIn(query, known).map((name) => `${query.title}: ${name} in ${query.expr}`),
     );
     expect(unknown).toEqual([]);
     const shown = queries.map(({ expr }) => expr).join(" ");
-    expect(told.names.filter((name) => !shown.includes(name))).toEqual([]);
+    expect(metrics.names.filter((name) => !shown.includes(name))).toEqual([]);
     const misspelt = { expr: 'sum by (kinds) (rate(millrace_token_total{vendors="a"}[5m]))', legend: "{{kind}}" };
-    expect(unknownIn(misspelt, told.labelsOf)).toEqual(["millrace_token_total", "vendors", "kinds", "kind", "kind"]);
-    expect(told.names).toEqual(
+    expect(unknownIn(misspelt, metrics.labelsOf)).toEqual(["millrace_token_total", "vendors", "kinds", "kind", "kind"]);
+    expect(metrics.names).toEqual(
       expect.arrayContaining([
         "millrace_queue_oldest_seconds",
         "millrace_readers",

@@ -148,7 +148,7 @@ describe("a turn that ends by", () => {
     await start(end);
     const { client } = server;
     const { thread_id: id } = await client.threads.create();
-    const told: { event: string; data: unknown }[] = [];
+    const events: { event: string; data: unknown }[] = [];
     const stream = client.runs.stream(id, "agent", {
       input: { messages: [{ role: "user", content: "Look at the notes" }] },
       context: { mode: "free_work", limits: end.limits ?? {} },
@@ -156,7 +156,7 @@ describe("a turn that ends by", () => {
       streamSubgraphs: true,
     });
     const stopped = stopWhenAsked(id, end.stopAt);
-    for await (const { event, data } of stream) told.push({ event, data });
+    for await (const { event, data } of stream) events.push({ event, data });
     await stopped;
 
     const state = await client.threads.getState(id);
@@ -166,13 +166,13 @@ describe("a turn that ends by", () => {
     expect(last?.content).toMatch(end.says);
     expect(last?.additional_kwargs["end_reason"]).toBe(end.reason);
     if (end.asked !== undefined) expect(model.requestCount).toBe(end.asked);
-    expect(told.filter(({ event }) => event === "error")).toEqual([]);
+    expect(events.filter(({ event }) => event === "error")).toEqual([]);
     const [run] = await client.runs.list(id);
     expect(run?.status).toBe(end.run ?? "success");
     const status = Status.parse(await (await server.send("GET", `/threads/${id}/status`)).json());
     expect(status.can_send).toBe(true);
     expect(status.conversation_state.state).toBe(end.reason === "cancelled" ? "Idle" : "Completed");
-    const types = told.map(({ data }) => z.looseObject({ type: z.string() }).safeParse(data).data);
+    const types = events.map(({ data }) => z.looseObject({ type: z.string() }).safeParse(data).data);
     expect(types).toContainEqual(
       end.reason === "cancelled"
         ? expect.objectContaining({ type: "stop_completed", stop_reason: "user_requested" })

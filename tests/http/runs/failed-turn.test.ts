@@ -34,7 +34,7 @@ it.each(cases)(
     const { client } = server;
     const { thread_id: id } = await client.threads.create();
     const stream = async (content: string, more: Record<string, unknown>) => {
-      const told: { event: string; data: unknown }[] = [];
+      const events: { event: string; data: unknown }[] = [];
       const input = { messages: [{ role: "user", content }] };
       for await (const { event, data } of client.runs.stream(id, "agent", {
         input,
@@ -42,13 +42,13 @@ it.each(cases)(
         streamMode: ["values", "custom"],
         streamSubgraphs: true,
       })) {
-        told.push({ event, data });
+        events.push({ event, data });
       }
-      return told;
+      return events;
     };
     model.push(...script);
-    const told = await stream("Compare what the two files say about it", context);
-    expect(told.filter(({ event }) => event === "error")).toEqual([
+    const events = await stream("Compare what the two files say about it", context);
+    expect(events.filter(({ event }) => event === "error")).toEqual([
       { event: "error", data: expect.objectContaining({ error: "auth", message: expect.any(String) }) },
     ]);
     const [run] = await client.runs.list(id);

@@ -79,8 +79,8 @@ describe("the requests of a run", () => {
     expect(difference?.cache_break).toMatchObject({ part: "tools" });
   });
 
-  it.each([{ told: "by its log" }, { told: "by its state", streamMode: ["values" as const] }])(
-    "are those of the model calls in the trace, also of a continued reply: $told",
+  it.each([{ source: "by its log" }, { source: "by its state", streamMode: ["values" as const] }])(
+    "are those of the model calls in the trace, also of a continued reply: $source",
     async ({ streamMode = ["messages-tuple" as const, "tasks" as const] }) => {
       const { client } = fixture.server;
       const { thread_id } = await client.threads.create();

@@ -103,8 +103,8 @@ describe("an Idempotency-Key of a run without a thread", () => {
       z.object({ thread_id: z.string() }).parse(await response.json()).thread_id;
     const body = { assistant_id: "counter", input: { value: 1 }, on_completion: "keep" };
     const name = crypto.randomUUID().replaceAll("-", "");
-    const said = { model: "talker", messages: [{ role: "user", content: "Hello" }] };
-    const named = await server.send("POST", "/v1/chat/completions", said, { "x-thread-id": name });
+    const chat = { model: "talker", messages: [{ role: "user", content: "Hello" }] };
+    const named = await server.send("POST", "/v1/chat/completions", chat, { "x-thread-id": name });
     expect(await threadOf(await post(body, "", `thread:${name}`))).not.toBe(named.headers.get("x-thread-id"));
     const batch = await server.send("POST", "/runs/batch", [body], { "idempotency-key": name });
     const [first] = z.array(z.object({ thread_id: z.string() })).parse(await batch.json());
@@ -222,8 +222,8 @@ describe("a slow reader", () => {
   it("is not a reader that keeps up, even if megabytes are still in flight", async () => {
     const threadId = await newThread();
     const body = { assistant_id: "flood", input: { events: 12, size: 500_000 }, stream_mode: ["custom"] };
-    const told = await readEvents(await server.send("POST", `/threads/${threadId}/runs/stream`, body));
-    expect(idsOf(told)).toEqual(Array.from({ length: 13 }, (_, id) => String(id)));
+    const events = await readEvents(await server.send("POST", `/threads/${threadId}/runs/stream`, body));
+    expect(idsOf(events)).toEqual(Array.from({ length: 13 }, (_, id) => String(id)));
   });
 
   it("is disconnected when it is too far behind, the run goes on, and it gets the rest after a reconnect", async () => {

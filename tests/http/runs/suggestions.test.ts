@@ -90,8 +90,8 @@ test("a proposal of the workflow within a question is chosen as its answer", asy
     suggestions: ["About the sea", "About the hills"],
   };
   fixture.model.push({ text: JSON.stringify(clarification) });
-  const said = { input: { messages: [{ role: "user", content: "write a report" }] } };
-  await fixture.server.client.runs.wait(id, "agent", said);
+  const request = { input: { messages: [{ role: "user", content: "write a report" }] } };
+  await fixture.server.client.runs.wait(id, "agent", request);
   const [proposed] = await suggestions(id);
   expect(proposed).toMatchObject({
     state: "active",

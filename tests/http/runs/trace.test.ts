@@ -184,8 +184,10 @@ describe("GET /threads/:thread_id/runs/:run_id/trace", () => {
     const live = await server.send("GET", path, undefined, { accept: "text/event-stream" });
     expect(live.headers.get("content-type")).toBe("text/event-stream");
     openGate(gate);
-    const told = (await readEvents(live)).filter(({ event }) => event === "span").map(({ data }) => Span.parse(data));
-    const last = new Map(told.map((span) => [span.id, span]));
+    const streamed = (await readEvents(live))
+      .filter(({ event }) => event === "span")
+      .map(({ data }) => Span.parse(data));
+    const last = new Map(streamed.map((span) => [span.id, span]));
     const over = await trace(path);
     expect(over.spans.map((span) => last.get(span.id))).toEqual(over.spans);
     expect(over.spans.every(({ status, end }) => status === "success" && end !== null)).toBe(true);
@@ -343,8 +345,8 @@ describe("the trace of an agent's run", () => {
       const { path } = await runOf("agent", input, { stream_mode, stream_resumable: true, context }, agents);
       const read = await trace(path, agents);
       expectOrder(read);
-      const told = await agents.send("GET", path, undefined, { accept: "text/event-stream" });
-      const spans = (await readEvents(told))
+      const stream = await agents.send("GET", path, undefined, { accept: "text/event-stream" });
+      const spans = (await readEvents(stream))
         .filter(({ event }) => event === "span")
         .map(({ data }) => Span.parse(data));
       const last = new Map(spans.map((span) => [span.id, span]));

@@ -36,15 +36,15 @@ test("an idle stream sends several heartbeats within 30 seconds, from its start 
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const client = get({ port: await serve(quiet, true), host: "127.0.0.1" });
   const [response] = await once(client, "response");
-  let told = "";
+  let received = "";
   const { promise, resolve } = Promise.withResolvers<void>();
   response.setEncoding("utf8").on("data", (text: string) => {
-    told += text;
-    if (told.split(": heartbeat\n").length > 5) resolve();
+    received += text;
+    if (received.split(": heartbeat\n").length > 5) resolve();
   });
   vi.advanceTimersByTime(30_000);
   await promise;
-  expect(told.replaceAll(": heartbeat\n", "")).toBe("");
+  expect(received.replaceAll(": heartbeat\n", "")).toBe("");
   client.destroy();
 });
 
@@ -60,14 +60,14 @@ test.each([
   }
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const client = new Sdk({ apiUrl: `http://127.0.0.1:${await serve(values)}` });
-  const told: unknown[] = [];
+  const events: unknown[] = [];
   for await (const { event, data } of client.runs.joinStream("thread", "run")) {
-    told.push({ event, data });
-    if (told.length > 1) continue;
+    events.push({ event, data });
+    if (events.length > 1) continue;
     vi.advanceTimersByTime(30_000);
     over.resolve();
   }
-  expect(told).toEqual([
+  expect(events).toEqual([
     { event: "values", data: { value: 1 } },
     { event: "values", data: { value: 2 } },
   ]);

@@ -175,7 +175,7 @@ describe("the messages of a thread", () => {
 describe("a message", () => {
   it("is changed in text, metadata and costs, and keeps its place; the history keeps the old one", async () => {
     const id = await fixture.talk("hello edit");
-    const [said, answered] = (await page(id)).messages;
+    const [question, answered] = (await page(id)).messages;
     const path = `/threads/${id}/messages/${answered?.id}`;
     await fixture.json("PATCH", path, { metadata: { stars: 5, by: "ada" } });
     const llm_metadata = {
@@ -187,7 +187,7 @@ describe("a message", () => {
     };
     await fixture.json("PATCH", path, { content: "another answer", metadata: { stars: 4 }, llm_metadata });
     const now = await page(id);
-    expect(now.messages.map((one) => one.id)).toEqual([said?.id, answered?.id]);
+    expect(now.messages.map((one) => one.id)).toEqual([question?.id, answered?.id]);
     expect(now.messages[1]).toMatchObject({
       content: "another answer",
       metadata: { stars: 4, by: "ada" },
@@ -279,8 +279,8 @@ describe("a message", () => {
       const { thread_id } = await other.client.threads.create();
       await other.client.runs.wait(thread_id, "agent", { input: { messages: [{ role: "user", content: "hello" }] } });
       await other.send("DELETE", `/threads/${thread_id}/messages`);
-      const told = lines.map((line): unknown => JSON.parse(line));
-      expect(told).toContainEqual(
+      const entries = lines.map((line): unknown => JSON.parse(line));
+      expect(entries).toContainEqual(
         expect.objectContaining({ msg: "messages_cleared", session_id: thread_id, removed: 2 }),
       );
     } finally {

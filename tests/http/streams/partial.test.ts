@@ -25,7 +25,7 @@ const State = z.looseObject({
   messages: z.array(z.looseObject({ content: z.string(), additional_kwargs: z.record(z.string(), z.unknown()) })),
 });
 /** What the state contains of the turn. */
-const Told = z.object({
+const TurnState = z.object({
   orchestration: z.looseObject({ state: z.string() }),
   work_mode: z.string(),
 });
@@ -127,7 +127,7 @@ describe("GET /threads/:id/status", () => {
   it("of a thread of the workflow shows the state of the turn", async () => {
     const id = await stoppedThread();
     const { values } = await server.client.threads.getState(id);
-    const { orchestration, work_mode } = Told.parse(values);
+    const { orchestration, work_mode } = TurnState.parse(values);
     expect(await statusOf(id)).toMatchObject({ ...idle, orchestration, work_mode });
   });
 

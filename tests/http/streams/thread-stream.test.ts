@@ -142,8 +142,8 @@ test("the modes of a thread's stream select its events", async () => {
     [encodeURIComponent("[values"), ["metadata"]],
   ] as const) {
     const reader = await follow(threadId, { "last-event-id": "-1" }, `?stream_mode=${mode}`);
-    const told = (await reader.take(names.length)).map(({ event }) => event ?? "");
-    expect(told.toSorted()).toEqual(names.toSorted());
+    const received = (await reader.take(names.length)).map(({ event }) => event ?? "");
+    expect(received.toSorted()).toEqual(names.toSorted());
     await reader.leave();
   }
 });
@@ -176,12 +176,12 @@ test.skipIf(isOneOfTwo)("a thread's stream stays open until the runs of a stoppi
   expect([first.value?.event, second.value?.event]).toEqual(["metadata", "values"]);
   const closed = other.close();
   openGate(gate);
-  const heard: unknown[] = [];
+  const values: unknown[] = [];
   const reading = async (): Promise<void> => {
-    for await (const { data } of events) heard.push(data);
+    for await (const { data } of events) values.push(data);
   };
   await expect(reading()).rejects.toThrow("terminated");
-  expect(heard.at(-1)).toMatchObject({ passed: true });
+  expect(values.at(-1)).toMatchObject({ passed: true });
   await closed;
   await other.remove();
 });

@@ -130,8 +130,8 @@ it("the answer to one of two questions is kept while the node of the other quest
   const { interrupts } = await server.client.threads.get(thread);
   const asked = Object.values(interrupts ?? {}).flat();
   const idOf = (question: string) => asked.find(({ value }) => value === question)?.id ?? "";
-  const answer = (question: string, said: string) =>
-    server.client.runs.wait(thread, "flow", { command: { resume: { [idOf(question)]: said } } });
+  const answer = (question: string, value: string) =>
+    server.client.runs.wait(thread, "flow", { command: { resume: { [idOf(question)]: value } } });
   await answer("left?", "early");
   await serve("rightRenamed");
   expect((await statusOf(thread)).missing_nodes).toEqual(["right"]);

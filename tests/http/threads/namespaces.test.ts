@@ -5,7 +5,7 @@ import { startTestServer, type TestServer } from "../../support/test-server.ts";
 
 const ada = { "x-api-key": "key-of-ada" };
 const bob = { "x-api-key": "key-of-bob" };
-const Told = z.looseObject({ thread_id: z.string() });
+const Thread = z.looseObject({ thread_id: z.string() });
 
 let server: TestServer;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ async function ask(of: TestServer, method: string, path: string, headers: Record
   return {
     status: response.status,
     text,
-    id: response.ok ? Told.safeParse(JSON.parse(text)).data?.thread_id : undefined,
+    id: response.ok ? Thread.safeParse(JSON.parse(text)).data?.thread_id : undefined,
   };
 }
 
@@ -35,7 +35,7 @@ test("a namespace keeps its current thread over a restart, and gets a new one wh
   const first = await ask(server, "POST", path, ada, { metadata: { name: "First" } });
   expect(JSON.parse(first.text)).toMatchObject({ name: "First", message_count: 0 });
   expect((await ask(server, "POST", path, ada, { metadata: { name: "Second" } })).id).toBe(first.id);
-  const other = Told.parse(await (await server.send("POST", "/threads", {}, ada)).json()).thread_id;
+  const other = Thread.parse(await (await server.send("POST", "/threads", {}, ada)).json()).thread_id;
   expect((await ask(server, "PUT", path, ada, { thread_id: other })).id).toBe(other);
   // It comes back unchanged, with its open question (SESS-08).
   const run = { assistant_id: "asker", input: { answer: "" } };
@@ -82,8 +82,8 @@ async function follow(namespace: string, headers: Record<string, string>) {
     async next(): Promise<unknown> {
       const { value } = await events.next();
       expect(value).toMatchObject({ event: "session_changed", data: { type: "session_changed", namespace } });
-      const told: unknown = value?.data;
-      const { thread_id } = z.object({ thread_id: z.string().nullable(), time: z.iso.datetime() }).parse(told);
+      const change: unknown = value?.data;
+      const { thread_id } = z.object({ thread_id: z.string().nullable(), time: z.iso.datetime() }).parse(change);
       expect(value?.id).toBe(thread_id ?? "none");
       return thread_id;
     },
@@ -92,7 +92,7 @@ async function follow(namespace: string, headers: Record<string, string>) {
 }
 
 const newThread = async (headers: Record<string, string>): Promise<string> =>
-  Told.parse(await (await server.send("POST", "/threads", {}, headers)).json()).thread_id;
+  Thread.parse(await (await server.send("POST", "/threads", {}, headers)).json()).thread_id;
 
 test("a subscriber of a namespace receives each change, also a deletion, and none of other namespaces", async () => {
   const path = "/namespaces/followed/current";

@@ -61,10 +61,10 @@ describe("a question", () => {
 
   it("is in Chinese if the user writes Chinese, on every route", async () => {
     const { events, read } = await turn("看看工作区", steps("a.txt"));
-    for (const told of [events, await read("/state"), await read("")]) {
-      expect(told).toContain('"question":"要删除文件 a.txt 吗？"');
-      expect(told).toContain('"description":"要删除文件 a.txt 吗？"');
-      expect(told).not.toContain("Delete the file");
+    for (const answer of [events, await read("/state"), await read("")]) {
+      expect(answer).toContain('"question":"要删除文件 a.txt 吗？"');
+      expect(answer).toContain('"description":"要删除文件 a.txt 吗？"');
+      expect(answer).not.toContain("Delete the file");
     }
     expect(questionIn(await read("/approvals"))).toBe("要删除文件 a.txt 吗？");
     expect(questionIn(await read("/approvals", english))).toBe("Delete the file a.txt?");

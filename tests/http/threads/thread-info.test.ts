@@ -80,8 +80,8 @@ describe("GET /threads/:id/info", () => {
       await small.json("POST", `/threads/${id}/messages`, {
         messages: [{ role: "user", content: "x".repeat(tokens * 4) }],
       });
-      const told = z.looseObject({ context_usage: z.object({ compress_button_state: z.string() }) });
-      return told.parse(await small.json("GET", `/threads/${id}/info`)).context_usage.compress_button_state;
+      const Info = z.looseObject({ context_usage: z.object({ compress_button_state: z.string() }) });
+      return Info.parse(await small.json("GET", `/threads/${id}/info`)).context_usage.compress_button_state;
     };
     expect([await state(300), await state(350), await state(200)]).toEqual(["normal", "warning", "critical"]);
     await small.close();
@@ -134,8 +134,8 @@ describe("a title from a model", () => {
     titled.model.push({ text: "re: hello" }, { text: "Title: *Stories of the sea*" });
     const input = { messages: [{ role: "user", content: "hello" }] };
     await titled.server.client.runs.wait(id, "agent", { input, context: { mode: "reply" } });
-    const told = (): Promise<unknown> => titled.json("GET", `/threads/${id}/info`);
-    await expect.poll(told).toMatchObject({ name: "Stories of the sea", name_source: "model" });
+    const info = (): Promise<unknown> => titled.json("GET", `/threads/${id}/info`);
+    await expect.poll(info).toMatchObject({ name: "Stories of the sea", name_source: "model" });
     await titled.say(id, "and more");
     expect(await titled.json("PATCH", `/threads/${id}/info`, { name: "Mine" })).toMatchObject({ name_source: "given" });
     expect(titled.model.requestCount).toBe(3);
@@ -215,10 +215,10 @@ describe("the list of threads", () => {
     const patch = (body: object) => fixture.json("PATCH", `/threads/${id}/info`, body);
     const read_at = updated_at;
     expect(await patch({ read_at })).toMatchObject({ read_at, unread_since: null, updated_at });
-    expect(await patch({ name: "Told", pinned: true })).toMatchObject({ unread_since: null, updated_at });
+    expect(await patch({ name: "Tales", pinned: true })).toMatchObject({ unread_since: null, updated_at });
     await fixture.say(id, "Go on");
     expect(await info(id)).toMatchObject({ read_at, unread_since: read_at });
-    const [listed] = (await list({ query: "Told" })).threads;
+    const [listed] = (await list({ query: "Tales" })).threads;
     expect(listed).toMatchObject({ thread_id: id, unread_since: read_at });
     expect(await patch({ read_at: "2999-01-01T00:00:00+08:00" })).toMatchObject({ unread_since: null });
     expect((await fixture.server.send("PATCH", `/threads/${id}/info`, { read_at: "today" })).status).toBe(400);

@@ -31,7 +31,7 @@ const traces: string[] = [];
 /** The keys that the search engine has received. */
 const searchKeys: string[] = [];
 /** Everything the server has sent to its clients. */
-const said: string[] = [];
+const answers: string[] = [];
 
 /** A vendor that refuses the key and repeats it in its error, as some do; and a LangSmith that accepts everything. */
 function startVendor(): Promise<string> {
@@ -72,7 +72,7 @@ async function ask(
     headers: extra,
     ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
-  said.push(JSON.stringify([...response.headers]), await response.text());
+  answers.push(JSON.stringify([...response.headers]), await response.text());
 }
 
 beforeAll(async () => {
@@ -146,11 +146,11 @@ describe("keys of the configuration", () => {
   const found = (text: string): string[] => secrets.filter((canary) => text.includes(canary));
 
   test("are in no answer, no event and no error", () => {
-    expect(said.length).toBeGreaterThan(30);
-    expect(said.join("\n")).toContain("event: error");
+    expect(answers.length).toBeGreaterThan(30);
+    expect(answers.join("\n")).toContain("event: error");
     const searches = toolkits.some(({ name }) => name === "web");
     expect(searchKeys.includes(searchKey)).toBe(searches);
-    expect(said.map(found).flat()).toEqual([]);
+    expect(answers.map(found).flat()).toEqual([]);
   });
 
   test("are in no line of the log at debug level", async () => {

@@ -43,10 +43,10 @@ describe("attachments and references of an input message", () => {
     const id = await newThread();
     fixture.model.push({ text: "hi" });
     await fixture.json("POST", `/threads/${id}/runs/wait`, body([message]));
-    const [said, answer] = await fixture.messages(id);
-    expect([said?.content, answer?.content]).toEqual(["hello", "hi"]);
-    expect(said?.additional_kwargs).toMatchObject({ attachments: [image], references: [text] });
-    if ("additional_kwargs" in message) expect(said?.additional_kwargs).toMatchObject({ colour: "blue" });
+    const [sent, answer] = await fixture.messages(id);
+    expect([sent?.content, answer?.content]).toEqual(["hello", "hi"]);
+    expect(sent?.additional_kwargs).toMatchObject({ attachments: [image], references: [text] });
+    if ("additional_kwargs" in message) expect(sent?.additional_kwargs).toMatchObject({ colour: "blue" });
     // The model receives them; with the next message only that message's own (MSG-09).
     expect(systemOf()).toContain("Reference 1: text (source: notes.md)\n```\nThe door is blue.\n```");
     expect(systemOf()).toContain("Attachment 1: plan.png (image, image/png, 12 bytes, path: plan.png)");

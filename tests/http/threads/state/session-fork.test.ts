@@ -54,16 +54,16 @@ describe("a fork", () => {
       input: { messages: [{ role: "user", content: "one" }] },
       context,
     });
-    const [said] = await fixture.messages(id);
+    const [message] = await fixture.messages(id);
     const copies = [
-      await fork(id, { message_id: said?.id }),
+      await fork(id, { message_id: message?.id }),
       Thread.parse(await fixture.server.client.threads.copy(id)),
-      Thread.parse(await fixture.server.client.threads.copy((await fork(id, { message_id: said?.id })).thread_id)),
+      Thread.parse(await fixture.server.client.threads.copy((await fork(id, { message_id: message?.id })).thread_id)),
     ];
     for (const { thread_id } of copies) {
       const before = fixture.model.requests.length;
       fixture.model.push({ text: "again" });
-      await rerun(thread_id, said?.id ?? "", {});
+      await rerun(thread_id, message?.id ?? "", {});
       expect(fixture.model.requests.length).toBe(before + 1);
       expect(fixture.model.requests.at(-1)?.raw).toContain('"temperature":0.25');
     }
@@ -127,9 +127,9 @@ describe("a fork", () => {
 describe("a rerun of a message", () => {
   it("that is repeated with its key is the same run, also when that is over", async () => {
     const id = await fixture.talk("hello one", "hello two");
-    const [, , said] = await fixture.messages(id);
+    const [, , message] = await fixture.messages(id);
     const again = async (): Promise<string> => {
-      const path = `/threads/${id}/messages/${said?.id}/rerun`;
+      const path = `/threads/${id}/messages/${message?.id}/rerun`;
       const response = await fixture.server.send("POST", path, { content: "hello 2" }, { "idempotency-key": "once" });
       return Run.parse(await response.json()).run_id;
     };
@@ -183,8 +183,8 @@ describe("a rerun of a message", () => {
     fixture.model.push({ text: "seen" }, { text: "seen again" });
     const message = { role: "user", content: "look", additional_kwargs: { attachments } };
     await fixture.server.client.runs.wait(id, "agent", { input: { messages: [message] }, context: { mode: "reply" } });
-    const said = (await fixture.messages(id))[2];
-    await rerun(id, said?.id ?? "", { content: "look again" });
+    const stored = (await fixture.messages(id))[2];
+    await rerun(id, stored?.id ?? "", { content: "look again" });
     expect((await fixture.messages(id))[2]).toMatchObject({
       content: "look again",
       additional_kwargs: { attachments },
