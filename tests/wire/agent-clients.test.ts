@@ -43,9 +43,9 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       const events = await eventsOf(runs.stream(threadId, "talker", { input: hi, streamMode, streamSubgraphs: true }));
       const inner = events.filter(({ event }) => event === "events").map(({ data }) => data);
       const words = inner.filter((data) => Reflect.get(Object(data), "event") === "on_chat_model_stream");
-      const heard = { chunk: { id: expect.any(String), content: expect.any(String) } };
+      const expectedChunk = { chunk: { id: expect.any(String), content: expect.any(String) } };
       const origin = { langgraph_node: "talk", run_id: expect.any(String) };
-      for (const word of words) expect(word).toMatchObject({ metadata: origin, data: heard });
+      for (const word of words) expect(word).toMatchObject({ metadata: origin, data: expectedChunk });
       expect(words.map((word) => textIn(word)).join("")).toBe("Hello there");
       const state = await threads.getState<{ messages: { type: string }[] }>(threadId);
       expect(state.values.messages.map(({ type }) => type)).toEqual(["human", "ai"]);

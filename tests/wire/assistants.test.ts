@@ -12,9 +12,9 @@ afterAll(() => server.remove());
 
 const missing = "0192d1c4-7d5e-7000-8000-00000000dead";
 const isoDate = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-const told = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
+const statusAndText = async (response: Response): Promise<[number, string]> => [response.status, await response.text()];
 const send = async (method: string, path: string, body?: unknown): Promise<[number, string]> =>
-  told(await server.send(method, path, body));
+  statusAndText(await server.send(method, path, body));
 
 describe("POST /assistants", () => {
   test("POST /assistants 200: the first version, with all fields", async () => {
@@ -321,7 +321,7 @@ describe("owners", () => {
     const made = await owned.send("POST", "/assistants", create, keyed("key-of-ada"));
     const { assistant_id: id } = z.object({ assistant_id: z.string() }).parse(await made.json());
     const asBob = async (method: string, path: string, body?: unknown): Promise<[number, string]> =>
-      told(await owned.send(method, path, body, keyed("key-of-bob")));
+      statusAndText(await owned.send(method, path, body, keyed("key-of-bob")));
     expect(await asBob("GET", `/assistants/${id}`)).toEqual([404, "Assistant not found"]);
     expect(await asBob("PATCH", `/assistants/${id}`, {})).toEqual([404, "Assistant not found"]);
     expect(await asBob("POST", `/assistants/${id}/latest`, { version: 1 })).toEqual([404, "Assistant not found"]);

@@ -168,16 +168,16 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
       const events = await eventsOf("talker", { input: hi, stream_mode: "events" });
       expect(new Set(namesOf(events))).toEqual(new Set(["metadata", "events"]));
       const { run_id } = z.object({ run_id: z.string() }).parse(events[0]?.data);
-      const told = z
+      const runEvents = z
         .array(z.looseObject({ event: z.string(), name: z.string(), run_id: z.string(), tags: z.array(z.string()) }))
         .parse(dataOf(events, "events"));
-      expect(told[0]).toMatchObject({ event: "on_chain_start", run_id, name: "LangGraph" });
-      expect(told.at(-1)).toMatchObject({ event: "on_chain_end", run_id });
-      const tokens = told.filter(({ event }) => event === "on_chat_model_stream");
+      expect(runEvents[0]).toMatchObject({ event: "on_chain_start", run_id, name: "LangGraph" });
+      expect(runEvents.at(-1)).toMatchObject({ event: "on_chain_end", run_id });
+      const tokens = runEvents.filter(({ event }) => event === "on_chat_model_stream");
       expect(tokens.length).toBeGreaterThan(5);
       expect(tokens[0]).toMatchObject({ data: { chunk: { type: "ai", content: "H" } } });
-      expect(told.filter(({ tags }) => tags.includes("langsmith:hidden"))).toEqual([]);
-      expect(told.filter((one) => one.event === "on_chain_stream" && one.run_id === run_id)).toEqual([]);
+      expect(runEvents.filter(({ tags }) => tags.includes("langsmith:hidden"))).toEqual([]);
+      expect(runEvents.filter((one) => one.event === "on_chain_stream" && one.run_id === run_id)).toEqual([]);
       const both = await eventsOf("counter", { input: { value: 1 }, stream_mode: ["events", "values", "updates"] });
       expect(dataOf(both, "values")).toEqual([{ value: 1 }, { value: 2 }]);
       expect(dataOf(both, "updates")).toEqual([{ add: { value: 2 } }]);
@@ -242,8 +242,8 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
     test("stream their messages when requested; otherwise only what their nodes return", async () => {
       const modes = ["messages-tuple", "messages"];
       const flat = await eventsOf("nestedSpeller", { input: hi, stream_mode: modes });
-      const told = dataOf(flat, "messages");
-      expect(told).toMatchObject(
+      const messages = dataOf(flat, "messages");
+      expect(messages).toMatchObject(
         ["inside", "caller"].map((langgraph_node) => [{ content: "begin" }, { langgraph_node }]),
       );
       expect(dataOf(flat, "messages/complete")).toHaveLength(3);
@@ -279,12 +279,12 @@ describe.each(packagesOfGraphs)("with %s", (packages) => {
   test("a replay equals the live stream in every mode, also after a restart", async () => {
     const other = await startTestServer({}, undefined, packages);
     const modes = ["values", "updates", "messages", "messages-tuple", "custom", "debug", "tasks", "checkpoints"];
-    const told = [...modes, "events", "tools", "lifecycle"];
+    const allModes = [...modes, "events", "tools", "lifecycle"];
     const { thread_id } = await other.client.threads.create();
     const body = {
       assistant_id: "nested",
       input: hi,
-      stream_mode: told,
+      stream_mode: allModes,
       stream_subgraphs: true,
       stream_resumable: true,
     };

@@ -148,7 +148,7 @@ describe("docs/api/wire.md", () => {
         }),
       ),
     );
-    const untold = rows.flatMap(({ route, answers, isServed }) => {
+    const missing = rows.flatMap(({ route, answers, isServed }) => {
       const statuses = described.get(route) ?? [];
       if (isServed !== described.has(route)) return [`${route} is ${isServed ? "not " : ""}served`];
       return statuses
@@ -156,6 +156,6 @@ describe("docs/api/wire.md", () => {
         .filter((status) => !(status === "200" && answers.includes("101")))
         .map((status) => `${route} ${status}`);
     });
-    expect(untold).toEqual([]);
+    expect(missing).toEqual([]);
   });
 });

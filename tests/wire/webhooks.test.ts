@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 /** The webhook of a run, once it has arrived. */
-async function toldOf(runId: string) {
+async function deliveryOf(runId: string) {
   const found = () => receiver.received.find(({ headers }) => headers["webhook-id"] === runId);
   await expect.poll(found, patience).toBeDefined();
   return found();
@@ -29,9 +29,9 @@ describe("a webhook", () => {
     const { thread_id } = await server.client.threads.create();
     const run = await server.client.runs.create(thread_id, "counter", { input: { value: 1 }, webhook: receiver.url });
     expect(run).toMatchObject({ kwargs: { webhook: receiver.url } });
-    const told = await toldOf(run.run_id);
+    const delivery = await deliveryOf(run.run_id);
     const ended = await server.client.runs.get(thread_id, run.run_id);
-    expect(JSON.parse(told?.body ?? "")).toEqual({
+    expect(JSON.parse(delivery?.body ?? "")).toEqual({
       ...ended,
       updated_at: isoDate,
       run_started_at: isoDate,
@@ -40,9 +40,9 @@ describe("a webhook", () => {
       values: { value: 2 },
     });
     expect(ended.status).toBe("success");
-    const { "webhook-timestamp": at, "webhook-signature": signature, ...headers } = told?.headers ?? {};
+    const { "webhook-timestamp": at, "webhook-signature": signature, ...headers } = delivery?.headers ?? {};
     const digest = createHmac("sha256", secret)
-      .update(`${run.run_id}.${String(at)}.${told?.body}`)
+      .update(`${run.run_id}.${String(at)}.${delivery?.body}`)
       .digest("base64");
     expect(signature).toBe(`v1,${digest}`);
     expect(headers).toMatchObject({ "content-type": "application/json" });
@@ -54,7 +54,7 @@ describe("a webhook", () => {
     const response = await server.send("POST", "/runs/stream", body);
     const runId = response.headers.get("content-location")?.split("/").at(-1) ?? "";
     await response.text();
-    expect(JSON.parse((await toldOf(runId))?.body ?? "")).toMatchObject({
+    expect(JSON.parse((await deliveryOf(runId))?.body ?? "")).toMatchObject({
       status: "success",
       values: { messages: [{ type: "human" }, { type: "ai", content: "Hello there" }] },
     });
@@ -63,7 +63,7 @@ describe("a webhook", () => {
   test("of a failed run sends the error", async () => {
     const { thread_id } = await server.client.threads.create();
     const run = await server.client.runs.create(thread_id, "failing", { input: {}, webhook: receiver.url });
-    expect(JSON.parse((await toldOf(run.run_id))?.body ?? "")).toMatchObject({
+    expect(JSON.parse((await deliveryOf(run.run_id))?.body ?? "")).toMatchObject({
       status: "error",
       error: "out of luck",
     });
