@@ -58,7 +58,7 @@ const onlyLong = new Set([
 const { values } = parseArgs({
   options: {
     long: { type: "boolean", default: false },
-    // Set by this program for the processes it starts: the first and the last line are said once.
+    // Set by this program for the processes it starts: the first and the last line are printed once.
     part: { type: "boolean", default: false },
     only: { type: "string" },
     // Scenarios at once in the short form: one more than there are cores, since a scenario waits for more than half of its time.
@@ -110,11 +110,11 @@ async function playApart(name: string): Promise<number> {
     child.once("error", reject);
     child.once("close", resolve);
   });
-  let said = "";
+  let output = "";
   child.stdout.setEncoding("utf8");
-  child.stdout.on("data", (piece: string) => (said += piece));
+  child.stdout.on("data", (piece: string) => (output += piece));
   const code = await exit;
-  process.stdout.write(said);
+  process.stdout.write(output);
   return code === 0 ? 0 : 1;
 }
 

@@ -8,7 +8,7 @@ export type Fault = "stop" | "crash" | "deny";
 export type Sign =
   /** It has been accepted. */
   | { kind: "accepted" }
-  /** The model has been asked, and readers have what it said before it fell silent. */
+  /** The model has been asked, and readers have what it sent before it fell silent. */
   | { kind: "held" }
   /** Readers have so many characters as the part says; the model goes on. */
   | { kind: "text_received" }

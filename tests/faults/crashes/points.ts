@@ -26,7 +26,7 @@ export const points: Scenario = {
       return [
         noneOf("points that were not reached", verdict.missed, count),
         noneOf(`histories a strict provider refused after ${tally(incidents)}`, refused, count),
-        noneOf("stored histories not valid, or not what was said", verdict.histories, count),
+        noneOf("stored histories not valid, or not what was sent", verdict.histories, count),
         noneOf("partial texts that are not what readers received", verdict.partials, compared.received),
         {
           what: "partial texts compared, and stored among them",

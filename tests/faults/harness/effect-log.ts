@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync } from "node:fs";
 
-/** What became of one call by the tools' own record, written outside the server and its ledger. */
+/** The outcome of one call by the tools' own record, written outside the server and its ledger. */
 export interface EffectCount {
   begun: number;
   done: number;

@@ -16,7 +16,7 @@ const patience = 10_000;
 export interface Verdict {
   /** Points that were not reached: nothing is known of them. */
   missed: string[];
-  /** Stored histories that are not valid, or not what was said. */
+  /** Stored histories that are not valid, or not what was sent. */
   histories: string[];
   /** Partial texts that are not what readers received. */
   partials: string[];
@@ -60,7 +60,7 @@ export class Incident {
   readonly #part: Part;
   readonly #random: Random;
   readonly #verdict: Verdict;
-  readonly #said: string[] = [];
+  readonly #messages: string[] = [];
   #threadId = "";
   #runId = "";
   /** Effects of the item that had begun when a stop was answered. */
@@ -121,7 +121,7 @@ export class Incident {
   async #begin(): Promise<void> {
     const words = `please visit ${this.#plan.name} ${this.#item}`;
     await this.#send({ input: { messages: [{ role: "user", content: words }] }, context: this.#plan.context });
-    this.#said.push(words);
+    this.#messages.push(words);
     const { answer } = this.#plan;
     if (answer !== undefined) {
       await settled(this.#world, this.#run, patience);
@@ -225,7 +225,7 @@ export class Incident {
   async #greet(more: string): Promise<void> {
     const words = `hello ${this.#item} ${more}`;
     await this.#send({ input: { messages: [{ role: "user", content: words }] } });
-    this.#said.push(words);
+    this.#messages.push(words);
     await this.#rest();
     const last = (await readMessages(this.#world.server, this.#threadId)).at(-1);
     if (last?.type !== "ai" || textOf(last) !== greeting(this.#item)) {
@@ -251,15 +251,15 @@ export class Incident {
     if (JSON.stringify(human) !== JSON.stringify(expected)) tell(`it holds ${JSON.stringify(human)}`);
   }
 
-  /** What was said; a run that was stopped before it began keeps its message in its row. */
+  /** What was sent; a run that was stopped before it began keeps its message in its row. */
   async #expected(human: readonly string[]): Promise<string[]> {
-    if (this.#plan.sign.kind !== "accepted" || this.#fault !== "stop") return this.#said;
-    const [words = ""] = this.#said;
-    if (human.includes(words)) return this.#said;
+    if (this.#plan.sign.kind !== "accepted" || this.#fault !== "stop") return this.#messages;
+    const [words = ""] = this.#messages;
+    if (human.includes(words)) return this.#messages;
     const rows = z.object({ status: z.literal("interrupted") });
     const run = await getRun(this.#world.server, this.#threadId, this.#runId);
     const isInItsRow = rows.safeParse(run).success && JSON.stringify(run).includes(words);
-    return isInItsRow ? this.#said.filter((said) => said !== words) : this.#said;
+    return isInItsRow ? this.#messages.filter((message) => message !== words) : this.#messages;
   }
 
   #judgeEffects(): void {

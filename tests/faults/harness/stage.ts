@@ -7,7 +7,7 @@ import { hasPrompt } from "../../support/system-text.ts";
 export type Reply = ModelStep & {
   /** Falls silent after so many pieces, until the act is over. */
   heldAfter?: number;
-  /** What is said instead once the act is over. */
+  /** What is sent instead once the act is over. */
   again?: ModelStep;
 };
 
@@ -58,8 +58,8 @@ export function createStage(): Stage {
       const act = acts.get(item);
       const reply = task === undefined ? undefined : act?.part.tasks?.[task];
       if (act === undefined || (reply === undefined && words.startsWith("hello"))) return { text: greeting(item) };
-      const said = since.filter((message) => (message.tool_calls?.length ?? 0) > 0).length;
-      const next = reply ?? act.part.replies[said] ?? { text: `Nothing more about ${item}.` };
+      const replied = since.filter((message) => (message.tool_calls?.length ?? 0) > 0).length;
+      const next = reply ?? act.part.replies[replied] ?? { text: `Nothing more about ${item}.` };
       if (act.isOver) return next.again ?? next;
       if (next.heldAfter === undefined) return next;
       act.held = true;

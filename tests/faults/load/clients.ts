@@ -46,7 +46,7 @@ export const clients: Scenario = {
               if (event !== "custom") return;
               seen += 1;
               const { at } = TimedEvent.parse(JSON.parse(data));
-              // What was said before this reader came is not late.
+              // What was emitted before this reader came is not late.
               if (at > openedAt) delays.push(Date.now() - at);
             },
           });

@@ -16,7 +16,7 @@ import {
 } from "../harness/world.ts";
 
 /**
- * What must have become of an accepted message. `kept`: it stands in the history. `stopped`: there too, or, when its run was
+ * The required outcome of an accepted message. `kept`: it stands in the history. `stopped`: there too, or, when its run was
  * stopped before it began, in the row of that run. `removed`: somebody asked for its removal, it may be gone.
  */
 type Fate = "kept" | "stopped" | "removed";

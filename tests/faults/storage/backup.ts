@@ -132,8 +132,8 @@ async function maintain(folder: string, parameters: readonly string[]): Promise<
     stdio: ["ignore", "ignore", "pipe"],
   });
   const ended = once(child, "close");
-  let said = "";
-  for await (const piece of child.stderr) said += String(piece);
+  let problems = "";
+  for await (const piece of child.stderr) problems += String(piece);
   const [code] = await ended;
-  return code === 0 ? undefined : `${parameters[0]} ended with ${String(code)}: ${said.slice(0, 300)}`;
+  return code === 0 ? undefined : `${parameters[0]} ended with ${String(code)}: ${problems.slice(0, 300)}`;
 }

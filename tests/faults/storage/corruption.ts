@@ -137,11 +137,11 @@ async function startOn(
   rmSync(data, { recursive: true, force: true });
   cpSync(folder, data, { recursive: true });
   const how = damage(server.databaseFile);
-  const said = readFileSync(server.logFile).length;
+  const logged = readFileSync(server.logFile).length;
   try {
     await server.start();
   } catch {
-    const log = readFileSync(server.logFile).subarray(said).toString();
+    const log = readFileSync(server.logFile).subarray(logged).toString();
     const isTyped = log.includes(`database ${server.databaseFile}`);
     return { outcome: isTyped ? "refused" : "silent", how, different: `it ended without a word: ${log.slice(0, 300)}` };
   }
