@@ -118,13 +118,13 @@ describe("a simulation", () => {
     expect(outcome.used[name]).toBeGreaterThan(0.8);
   });
 
-  it("tells readers elsewhere later where notices are committed slowly, and ends as many runs", () => {
+  it("notifies readers elsewhere later where notices are committed slowly, and ends as many runs", () => {
     const outcome = (held: number) =>
       simulate({ ...site, notice: { ...site.notice, held } }, { ...byChance(200), followed: 1 }, times);
     const [fast, slow] = [outcome(0.1), outcome(5)];
-    expect(fast.told.percentile(50)).toBeLessThan(12);
-    expect(slow.told.percentile(50)).toBeGreaterThan(18);
+    expect(fast.notified.percentile(50)).toBeLessThan(12);
+    expect(slow.notified.percentile(50)).toBeGreaterThan(18);
     expect(slow.ended / fast.ended).toBeCloseTo(1, 1);
-    expect(simulate(site, byChance(200), times).told.count).toBe(0);
+    expect(simulate(site, byChance(200), times).notified.count).toBe(0);
   });
 });

@@ -64,7 +64,7 @@ const head = [
   "at work",
   "step waits for its server, p50, p99",
   "for the database",
-  "readers elsewhere are told after",
+  "readers elsewhere are notified after",
   "servers busy",
   "PostgreSQL's cores busy",
   "transactions/s",
@@ -119,7 +119,7 @@ function highest(site: Site, load: Omit<Load, "arrivals">, runs: number): [rate:
       outcome.used[bottleneck(outcome)] < most &&
       outcome.server.percentile(99) < bound &&
       outcome.database.percentile(99) < bound &&
-      !(outcome.told.percentile(99) > bound);
+      !(outcome.notified.percentile(99) > bound);
     if (isCarried) [low, found] = [rate, [rate, outcome]];
     else high = rate;
   }
@@ -128,7 +128,7 @@ function highest(site: Site, load: Omit<Load, "arrivals">, runs: number): [rate:
 
 /** A site at its highest rate; of `groups` such sites, what they do together. */
 function row(site: Site, load: Omit<Load, "arrivals">, runs: number, groups = 1): string[] {
-  const [rate, { left, server, database, told, used, statements, megabytes }] = highest(site, load, runs);
+  const [rate, { left, server, database, notified, used, statements, megabytes }] = highest(site, load, runs);
   const name = bottleneck({ used });
   const percentiles = (times: Times): string => `${show(times.percentile(50))}, ${show(times.percentile(99))} ms`;
   const each = (of: number): string => (groups === 1 ? String(of) : `${groups} x ${of}`);
@@ -140,7 +140,7 @@ function row(site: Site, load: Omit<Load, "arrivals">, runs: number, groups = 1)
     String(groups * left),
     percentiles(server),
     percentiles(database),
-    told.count === 0 ? "" : percentiles(told),
+    notified.count === 0 ? "" : percentiles(notified),
     percent(used.server),
     show(groups * used.cores * site.cores),
     show(groups * statements),

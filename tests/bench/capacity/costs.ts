@@ -36,8 +36,8 @@ export const measured = {
   words: { server: 1.1, database: 0.7, bytes: 1_900, every: 73 },
   /** A beat of a server that is alone, and beside a thousand with 120 runs each. */
   beat: { alone: 0.2, ofThousand: 0.5 },
-  /** A notice, for each server that hears it; and how long one holds up the next. */
-  notice: { least: 0.12, each: 0.03, held: 0.33, heard: 0.012 },
+  /** A notice, for each server that receives it; and how long one holds up the next. */
+  notice: { least: 0.12, each: 0.03, held: 0.33, received: 0.012 },
   /** Until the disk has the log. */
   flushMs: 1.7,
 } as const;
@@ -129,7 +129,7 @@ export function siteOf(servers: number, cores: number, changed: Partial<Site> = 
     disk: { flushMs, bytesPerMs: assumed.bytesPerMs },
     roundTrip: assumed.roundTrip,
     beat: { database: beat.alone + ((beat.ofThousand - beat.alone) * servers) / 1_000, server: assumed.beat },
-    notice: { database: notice.least + notice.each * servers, held: notice.held, server: notice.heard },
+    notice: { database: notice.least + notice.each * servers, held: notice.held, server: notice.received },
     look: assumed.look,
     helpers: 0,
     ...changed,

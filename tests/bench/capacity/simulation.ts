@@ -1,20 +1,20 @@
 import { Clock, LogDisk, Station, Times } from "./queues.ts";
 import type { Load, Outcome, Site, Step } from "./site.ts";
 
-/** Milliseconds between two beats of a server, two notices of one, two requests to hear of a run, and two writes of PostgreSQL's log. */
+/** Milliseconds between two beats of a server, two notices of one, two requests for notices of a run, and two writes of PostgreSQL's log. */
 const [beatPause, gathering, asking, walWriter] = [1_000, 10, 5_000, 200];
 
 interface Server {
   thread: Station;
   slots: Station;
   connections: Station;
-  /** Readers whom its next notice tells, since when that waits, and when the last one went out. */
-  told: number;
+  /** Readers that its next notice is for, since when that waits, and when the last one went out. */
+  notified: number;
   since: number | undefined;
-  toldAt: number;
-  isTelling: boolean;
-  /** Notices that it has heard. */
-  heard: number;
+  notifiedAt: number;
+  isNotifying: boolean;
+  /** Notices that it has received. */
+  received: number;
 }
 
 /** Lets a site do its work: `warm` milliseconds that do not count, and `measured` ones that do. */
@@ -42,7 +42,7 @@ class Simulation {
   #lastEnd = 0;
   #database = new Times();
   #server = new Times();
-  #told = new Times();
+  #notified = new Times();
   #counts = { came: 0, ended: 0, statements: 0, left: 0 };
 
   constructor(site: Site, load: Load, seed: number) {
@@ -61,11 +61,11 @@ class Simulation {
       thread: new Station(clock, 1),
       slots: new Station(clock, site.slots),
       connections: new Station(clock, site.connections),
-      told: 0,
+      notified: 0,
       since: undefined,
-      toldAt: -gathering,
-      isTelling: false,
-      heard: 0,
+      notifiedAt: -gathering,
+      isNotifying: false,
+      received: 0,
     }));
   }
 
@@ -77,7 +77,7 @@ class Simulation {
     const [begun, bytes] = [this.#clock.now, this.#disk.written];
     const all = this.#stations();
     for (const station of Object.values(all).flat()) station.reset();
-    [this.#database, this.#server, this.#told] = [new Times(), new Times(), new Times()];
+    [this.#database, this.#server, this.#notified] = [new Times(), new Times(), new Times()];
     const before = { ...this.#counts };
     this.#clock.runUntil(warm + measured);
     const used = (stations: readonly Station[]): number =>
@@ -92,7 +92,7 @@ class Simulation {
       lastEnd: this.#lastEnd,
       server: this.#server,
       database: this.#database,
-      told: this.#told,
+      notified: this.#notified,
       used: {
         server: used(all.server),
         slots: used(all.slots),
@@ -199,11 +199,11 @@ class Simulation {
   #work(server: Server, mean: number, next: () => void): void {
     const asked = this.#clock.now;
     const { helpers, notice } = this.#site;
-    const heard = (this.#notices - server.heard) * notice.server;
-    server.heard = this.#notices;
+    const receiving = (this.#notices - server.received) * notice.server;
+    server.received = this.#notices;
     const ms = this.#clock.chance(mean);
     if (helpers > 0 && this.#site.isShared === true) this.#cores.use(ms * helpers, () => undefined);
-    this.#compute(server.thread, heard + ms * (1 - helpers), () => {
+    this.#compute(server.thread, receiving + ms * (1 - helpers), () => {
       this.#server.add(this.#clock.now - asked);
       next();
     });
@@ -248,7 +248,7 @@ class Simulation {
     this.#disk.flush(() => undefined);
   }
 
-  /** Another server asks to hear of a run, again and again until it is over, and is told at once. */
+  /** Another server asks for notices of a run, again and again until it is over, and gets one at once. */
   #follow(writer: Server, isOver: () => boolean): void {
     const reader = this.#servers[this.#any()];
     if (isOver() || reader === undefined) return;
@@ -257,25 +257,25 @@ class Simulation {
     this.#clock.after(asking, () => this.#follow(writer, isOver));
   }
 
-  /** A server tells others with its next notice, which waits for its last one; readers of its runs read on then. */
+  /** A server notifies others with its next notice, which waits for its last one; readers of its runs read on then. */
   #tell(server: Server, readers: number): void {
-    server.told += readers;
+    server.notified += readers;
     server.since ??= this.#clock.now;
-    if (server.isTelling) return;
-    server.isTelling = true;
-    this.#clock.after(Math.max(0, server.toldAt + gathering - this.#clock.now), () => {
-      const { told, since = this.#clock.now } = server;
-      [server.told, server.since, server.toldAt] = [0, undefined, this.#clock.now];
+    if (server.isNotifying) return;
+    server.isNotifying = true;
+    this.#clock.after(Math.max(0, server.notifiedAt + gathering - this.#clock.now), () => {
+      const { notified, since = this.#clock.now } = server;
+      [server.notified, server.since, server.notifiedAt] = [0, undefined, this.#clock.now];
       this.#notify(() => {
-        this.#told.add(this.#clock.now - since);
-        for (let index = 0; index < told; index += 1) this.#read();
-        server.isTelling = false;
+        this.#notified.add(this.#clock.now - since);
+        for (let index = 0; index < notified; index += 1) this.#read();
+        server.isNotifying = false;
         if (server.since !== undefined) this.#tell(server, 0);
       });
     });
   }
 
-  /** Notices are committed one after the other, and all servers hear each. */
+  /** Notices are committed one after the other, and all servers receive each. */
   #notify(next: () => void): void {
     const { held, database } = this.#site.notice;
     this.#notifying.use(held, () => {

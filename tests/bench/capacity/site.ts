@@ -40,7 +40,7 @@ export interface Load {
   followed: number;
 }
 
-/** What came of it. Shares are of what there is, 1 for all of it. */
+/** The result. Shares are of what there is, 1 for all of it. */
 export interface Outcome {
   /** Runs that came and that ended in a second. */
   came: number;
@@ -52,7 +52,7 @@ export interface Outcome {
   server: Times;
   database: Times;
   /** From what is new of a run to the notice of it, where readers are elsewhere. A lock that all take makes it longer, but stops none. */
-  told: Times;
+  notified: Times;
   /** How much of each resource is in use. */
   used: Record<Resource, number>;
   /** Statements a second, and megabytes of log. */

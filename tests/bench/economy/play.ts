@@ -43,7 +43,7 @@ export interface Played {
   failures: string[];
   /**
    * The first request of the turn: tokens of its system text and of all of it, its tools, whether it begins the
-   * conversation, and whether it tells the model to plan.
+   * conversation, and whether it asks the model to plan.
    */
   first: { system: number; whole: number; tools: number; isNew: boolean; isPlanned: boolean };
 }

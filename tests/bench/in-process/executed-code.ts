@@ -84,7 +84,7 @@ async function measure(): Promise<ExecutedCode> {
   }
 }
 
-/** A debugger is told of every module that is there when it begins. */
+/** A debugger gets every module that is there when it begins. */
 async function loadedModules(session: Session): Promise<string[]> {
   const loaded: string[] = [];
   session.on("Debugger.scriptParsed", ({ params }) => void loaded.push(params.url));

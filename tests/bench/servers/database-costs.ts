@@ -107,14 +107,14 @@ async function costOf(
   const ofDatabase = (databaseCpu() - cpuBefore) / count;
   const after = await counters();
   const per = (name: keyof typeof before): number => (after[name] - before[name]) / count;
-  const said = [
+  const notes = [
     `${per("commits").toFixed(1)} transactions`,
     `log ${(per("bytes") / 1_024).toFixed(0)} KB, ${per("syncs").toFixed(1)} times to the disk`,
     `p50 ${p50.toFixed(0)} ms`,
     `this process ${((user + system) / 1_000 / count).toFixed(1)} ms`,
   ];
   return [
-    { measure: `${what}: CPU of the server`, value: cpuMs, unit: "ms", note: said.join("; ") },
+    { measure: `${what}: CPU of the server`, value: cpuMs, unit: "ms", note: notes.join("; ") },
     { measure: `${what}: CPU of PostgreSQL`, value: ofDatabase, unit: "ms" },
   ];
 }
@@ -158,7 +158,7 @@ async function beats(
   });
 }
 
-/** A notice that more and more servers hear, and how many go out in a second. */
+/** A notice that more and more servers receive, and how many go out in a second. */
 async function notices(
   database: string,
   { listeners, count }: CostAmounts["notices"],
@@ -186,8 +186,8 @@ async function notices(
       for (let index = 0; sender !== undefined && index < count; index += 1) await send(sender);
       const value = (databaseCpu() - before) / count;
       const { user, system } = process.cpuUsage(own);
-      const note = `sent and heard here: ${((user + system) / 1_000 / count).toFixed(2)} ms`;
-      figures.push({ measure: `a notice heard by ${number}: CPU of PostgreSQL`, value, unit: "ms", note });
+      const note = `sent and received here: ${((user + system) / 1_000 / count).toFixed(2)} ms`;
+      figures.push({ measure: `a notice received by ${number}: CPU of PostgreSQL`, value, unit: "ms", note });
       if (number !== 1) continue;
       const begun = performance.now();
       await Promise.all(

@@ -45,7 +45,7 @@ export async function measureGrowth(modelUrl: string, { parts, runs, kept }: Gro
     const before = performance.now();
     for (let part = 0; part < parts; part += 1) await during(async (url) => await playPart(url, runs));
     const seconds = (performance.now() - before) / 1_000;
-    // What the last part told is swept at the second start, and vacuumed in the minute after it.
+    // What the last part wrote is swept at the second start, and vacuumed in the minute after it.
     for (let start = 0; start < 2; start += 1) await during(async () => await delay(kept * 1_100));
     const beyond = async (): Promise<number> => (await megabytes(database)) - (await megabytes(empty));
     const [size, tables] = [await beyond(), await largest(database)];

@@ -5,7 +5,7 @@ import { hasPrompt } from "../../support/system-text.ts";
 
 /** The model of the long session, in a process of its own: what it does is no time of ours. */
 
-/** The fact that it is told in the third turn, and what it is asked in the last. */
+/** The fact that it gets in the third turn, and what it is asked in the last. */
 export const fact = "The vault opens with 4711.";
 export const question = "How does the vault open?";
 
@@ -20,10 +20,10 @@ function answer({ messages, body }: ModelRequest): ModelStep {
   const texts = messages.map(wireText);
   const calls = messages.flatMap(({ tool_calls }) => tool_calls ?? []);
   most = Math.max(most, countText(texts.join("")) + countText(JSON.stringify([calls, body.tools ?? []])));
-  const [last, said = ""] = [messages.at(-1), texts.at(-1)];
+  const [last, text = ""] = [messages.at(-1), texts.at(-1)];
   if (hasPrompt(texts[0] ?? "", compress)) return { text: '{"goal": "talk on"}' };
-  if (last?.role === "tool") return { text: said.includes(fact) ? fact : "I do not know." };
-  if (said.includes(question)) return { toolCalls: [{ name: "read_history", arguments: { query: "vault opens" } }] };
+  if (last?.role === "tool") return { text: text.includes(fact) ? fact : "I do not know." };
+  if (text.includes(question)) return { toolCalls: [{ name: "read_history", arguments: { query: "vault opens" } }] };
   return { text: "Word after word. ".repeat(60), chunks: ["Word after word. ".repeat(60)] };
 }
 

@@ -72,9 +72,9 @@ export async function measureLongSession(turns: number): Promise<Section> {
     return {
       title: `A session of ${turns.toLocaleString("en")} turns of 2 KB`,
       figures: await figures(turns, send, {
-        most: async () => Number(await told(model, "most")),
+        most: async () => Number(await answerOf(model, "most")),
         client: async () =>
-          await clientAlone(String(url), Request.parse(await told(model, "latest")), Math.min(50, turns)),
+          await clientAlone(String(url), Request.parse(await answerOf(model, "latest")), Math.min(50, turns)),
       }),
     };
   } finally {
@@ -84,7 +84,7 @@ export async function measureLongSession(turns: number): Promise<Section> {
   }
 }
 
-async function told(model: ChildProcess, what: "most" | "latest"): Promise<unknown> {
+async function answerOf(model: ChildProcess, what: "most" | "latest"): Promise<unknown> {
   model.send(what);
   return (await once(model, "message"))[0];
 }

@@ -18,8 +18,8 @@ const agent: RunBody = {
   input: { messages: [{ role: "user", content: "What is the value of the answer?" }] },
   context: { mode: "free_work" },
 };
-/** Milliseconds after which PostgreSQL has told what its processes have counted. */
-const countsTold = 2_000;
+/** Milliseconds after which PostgreSQL has published what its processes have counted. */
+const statisticsDelay = 2_000;
 
 /** How much is measured. */
 export interface PostgresAmounts {
@@ -119,7 +119,7 @@ async function rates(
 const Counted = z.object({ commits: z.number(), updates: z.number(), hot: z.number() });
 
 async function counted(database: string): Promise<z.infer<typeof Counted>> {
-  await delay(countsTold);
+  await delay(statisticsDelay);
   const sql = `SELECT sum(xact_commit + xact_rollback)::float8 AS commits,
       (SELECT n_tup_upd::float8 FROM pg_stat_user_tables WHERE relname = 'runs') AS updates,
       (SELECT n_tup_hot_upd::float8 FROM pg_stat_user_tables WHERE relname = 'runs') AS hot

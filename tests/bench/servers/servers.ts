@@ -19,7 +19,7 @@ export interface ServerUnderTest {
   /** CPU the process has used so far, ms. */
   cpuMs(): number;
   residentMb(): number;
-  /** Makes it collect its garbage; the peer cannot be told. */
+  /** Makes it collect its garbage; the peer has no way to request it. */
   collectGarbage?: () => Promise<void>;
   stop(): Promise<void>;
 }
@@ -121,7 +121,7 @@ export async function startPeer(peerFolder: string, modelUrl: string): Promise<S
   });
 }
 
-/** What `npm start` tells Node, with the whole path of its file, or another file in its place. */
+/** The arguments of `npm start` for Node, with the whole path of its file, or another file in its place. */
 function startWords(file?: string): string[] {
   const { scripts } = Package.parse(JSON.parse(readFileSync(join(projectFolder, "package.json"), "utf8")));
   return scripts.start
