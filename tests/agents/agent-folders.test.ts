@@ -5,10 +5,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AgentSource, createAgentFolders, readAgentFile } from "../../src/agents/agent-folders.ts";
 
 let root: string;
-let told: { event: string; fields: Record<string, unknown> }[];
+let logged: { event: string; fields: Record<string, unknown> }[];
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "millrace-folders-"));
-  told = [];
+  logged = [];
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
@@ -17,7 +17,7 @@ const knownTools = ["read_file", "create_file"];
 function open(): AgentSource {
   const logger = {
     error: (fields: unknown, event?: string) => {
-      told.push({ event: event ?? "", fields: { ...(typeof fields === "object" ? fields : {}) } });
+      logged.push({ event: event ?? "", fields: { ...(typeof fields === "object" ? fields : {}) } });
     },
   };
   return createAgentFolders({
@@ -123,7 +123,7 @@ describe("the folders", () => {
       "translator: first",
       "writer: second",
     ]);
-    expect(told).toEqual([]);
+    expect(logged).toEqual([]);
   });
 
   it("leave out what cannot be used, tell file and reason once, and the next agent of that name counts", () => {
@@ -135,7 +135,7 @@ describe("the folders", () => {
     source.list();
     expect(source.list().map(({ description }) => description)).toEqual(["second"]);
     expect(
-      told.map(({ event, fields }) => [event, String(fields["file"]).slice(root.length), fields["reason"]]),
+      logged.map(({ event, fields }) => [event, String(fields["file"]).slice(root.length), fields["reason"]]),
     ).toEqual([
       ["agent_file_skipped", "/project/.autocoderagents/a.md", "tools: there is no fly"],
       ["agent_file_skipped", "/project/.autocoderagents/big.md", expect.stringContaining("larger than")],
@@ -149,7 +149,7 @@ describe("the folders", () => {
     const source = open();
     source.list();
     expect(source.list().map(({ name }) => name)).toEqual(["good"]);
-    expect(told).toEqual([
+    expect(logged).toEqual([
       { event: "agent_file_skipped", fields: expect.objectContaining({ reason: expect.stringContaining("ELOOP") }) },
     ]);
   });
@@ -166,7 +166,7 @@ describe("the folders", () => {
         .list()
         .map(({ name }) => name),
     ).toEqual(["own"]);
-    expect(told).toMatchObject([{ fields: { reason: expect.stringContaining("leads out") } }]);
+    expect(logged).toMatchObject([{ fields: { reason: expect.stringContaining("leads out") } }]);
   });
 
   it("that cannot be read do not hide the others", () => {
@@ -175,7 +175,7 @@ describe("the folders", () => {
     const source = open();
     source.list();
     expect(source.list().map(({ name }) => name)).toEqual(["a"]);
-    expect(told).toEqual([
+    expect(logged).toEqual([
       { event: "agent_folder_not_read", fields: expect.objectContaining({ reason: expect.any(String) }) },
     ]);
   });

@@ -19,8 +19,8 @@ const finished = (index: number): BackgroundAgent => ({
 });
 const all = Array.from({ length: 70 }, (_, index) => finished(index));
 
-/** The agents that a request tells the model of, and in how many messages it does. */
-function told(request: ModelRequest | undefined): { agents: number; notes: number } {
+/** The number of agents that a request reports to the model, and in how many messages. */
+function reported(request: ModelRequest | undefined): { agents: number; notes: number } {
   const notes = (request?.messages ?? []).filter((message) => wireText(message).includes("Background agent"));
   expect(notes.every(({ role }) => role === "user")).toBe(true);
   return {
@@ -42,7 +42,7 @@ it("reports at most 64 finished agents in one message, and the others in the nex
     clear: async () => undefined,
   };
   for (const text of ["Send one", "And the rest?", "And now?"]) await flow.send(text, { mode: "free_work" });
-  expect(flow.model.requests.map(told)).toEqual([
+  expect(flow.model.requests.map(reported)).toEqual([
     { agents: 0, notes: 0 },
     { agents: 64, notes: 1 },
     { agents: 6, notes: 1 },

@@ -34,9 +34,9 @@ const done = agent("done", {
 const busy = agent("busy");
 
 describe("background_task (TOOL-16)", () => {
-  const told: unknown[] = [];
+  const effectsDone: unknown[] = [];
   beforeEach(() => {
-    told.length = 0;
+    effectsDone.length = 0;
   });
   const background: BackgroundAgents = {
     send: async () => [],
@@ -45,8 +45,8 @@ describe("background_task (TOOL-16)", () => {
       id === busy.session_id
         ? { iteration: 2, max_iterations: 15, tokens: 90, tool: "read_file", text: "So far" }
         : undefined,
-    stop: async ({ name }) => void told.push(`stop ${name}`),
-    clear: async (agents) => void told.push(`clear ${agents.map(({ name }) => name).join()}`),
+    stop: async ({ name }) => void effectsDone.push(`stop ${name}`),
+    clear: async (agents) => void effectsDone.push(`clear ${agents.map(({ name }) => name).join()}`),
   };
   const run = async (input: object, agents: BackgroundAgents | undefined = background) => {
     await using workspace = await aWorkspace();
@@ -65,7 +65,7 @@ describe("background_task (TOOL-16)", () => {
     const result = await run(input);
     expect(result.success).toBe(true);
     expect(result.content).toMatch(says);
-    expect(told).toEqual(effects);
+    expect(effectsDone).toEqual(effects);
   });
 
   it.each([

@@ -123,11 +123,11 @@ it("gives the user's rules only to an agent whose file asks for them", async () 
   });
   await say("Send them");
   for (const agent of await agents()) await untilOver(agent);
-  const isTold = (name: string): boolean[] =>
+  const hasDocument = (name: string): boolean[] =>
     model.requests
       .filter((one) => askedBy(one) === name)
-      .map(({ messages: told }) => told.map(wireText).join("\n").includes("Write in verse."));
-  expect([isTold("one"), isTold("two")]).toEqual([[true], [false]]);
+      .map(({ messages: sent }) => sent.map(wireText).join("\n").includes("Write in verse."));
+  expect([hasDocument("one"), hasDocument("two")]).toEqual([[true], [false]]);
 });
 
 it("gives an agent its own prompt and tools, no agents of its own, and not the caller's conversation", async () => {
@@ -174,13 +174,13 @@ it("reports finished work once in the next turn, and keeps it in view through th
   await say("And now?");
 
   const asked = model.requests.filter((one) => askedBy(one) === "caller");
-  const told = asked.map((one) => notesIn(one).length);
-  // The agent may have finished before the second reply of the first turn: then that one was told.
-  const first = told.indexOf(1);
+  const counts = asked.map((one) => notesIn(one).length);
+  // The agent may have finished before the second reply of the first turn: then that one has the note.
+  const first = counts.indexOf(1);
   expect(first).toBeGreaterThan(0);
-  expect(told).toEqual(first === 1 ? [0, 1, 0, 0, 0] : [0, 0, 1, 1, 0]);
+  expect(counts).toEqual(first === 1 ? [0, 1, 0, 0, 0] : [0, 0, 1, 1, 0]);
   expect(notesIn(asked[first])[0]).toContain("There are 3 files.");
-  // The history has the user's words and the replies, and who was told what.
+  // The history has the user's words and the replies, and which results were reported.
   const history = await messages();
   expect(history.filter((message) => message.getType() === "human")).toHaveLength(3);
   const marks = history.flatMap((message) => message.additional_kwargs["background_told"] ?? []);
@@ -290,7 +290,7 @@ it.each([
   });
   await background.send({ call_id: "a/0", place: 0, name: "one", task: "Go", context: {} }, stopping.signal);
   expect(stopped).toEqual(stops ? [caller.run_id] : []);
-  // Its session was there first: who looks for it finds that nothing came of it.
+  // Its session was there first: a search for it finds that it has no result.
   expect((await agents()).map(({ run_id, report }) => [run_id, report?.end_reason])).toEqual([[null, "cancelled"]]);
 });
 

@@ -136,8 +136,8 @@ describe("a stop", () => {
     });
     const run = await works({ stream_mode: ["messages-tuple", "custom", "values"], stream_subgraphs: true });
     const reader = read(runs.follow(run.run_id, -1, never));
-    const heard = (): string => [...reader.text().values()].map(({ content }) => content).join();
-    await reader.until(() => heard().includes("Made it") && heard().includes("Long words"));
+    const received = (): string => [...reader.text().values()].map(({ content }) => content).join();
+    await reader.until(() => received().includes("Made it") && received().includes("Long words"));
     const ended = await runs.cancel(run.run_id, { action: "interrupt", wait: true });
     await reader.over;
     expect(ended?.status).toBe("interrupted");

@@ -64,8 +64,8 @@ describe("agents that work side by side", () => {
     });
     const { messages } = await flow.send("Write", free);
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai", "tool", "ai"]);
-    const told = flow.events.filter((event) => event.type.startsWith("subagent_"));
-    expect(told).toEqual([
+    const agentEvents = flow.events.filter((event) => event.type.startsWith("subagent_"));
+    expect(agentEvents).toEqual([
       {
         type: "subagent_started",
         agent_id: expect.any(String),

@@ -13,7 +13,7 @@ afterEach(async () => {
 const inRun = { session_id: "s", run_id: "r" };
 
 describe("callbacks of one point", () => {
-  it("are all called in order, and what one throws or rejects with is told and felt by nobody", async () => {
+  it("are all called in order, and what one throws or rejects with is only logged", async () => {
     const called: string[] = [];
     const problems: object[] = [];
     const failing: Callback[] = [
@@ -46,17 +46,17 @@ describe("callbacks of one point", () => {
   });
 });
 
-/** A callback that writes down every point it is told, with what tells it from others. */
-function recorder(): { callback: Callback; told: string[] } {
-  const told: string[] = [];
+/** A callback that records every point it is called at, with what tells it from others. */
+function recorder(): { callback: Callback; points: string[] } {
+  const points: string[] = [];
   const at =
     (point: CallbackPoint) =>
     (about: object): void => {
       const more = Object.entries(about).filter(([key]) => ["tool", "tool_name", "status", "success"].includes(key));
-      told.push([point, ...more.map(([, value]) => String(value))].join(" "));
+      points.push([point, ...more.map(([, value]) => String(value))].join(" "));
     };
   return {
-    told,
+    points,
     callback: {
       name: "recorder",
       conversation_start: at("conversation_start"),
@@ -79,7 +79,7 @@ describe("a run calls back (EVENT-03)", () => {
   it.each([[["messages-tuple", "custom", "values"]], [["values"]]])(
     "at every point it comes to, whatever its readers have asked for: %j",
     async (stream_mode) => {
-      const { callback, told } = recorder();
+      const { callback, points } = recorder();
       const invokeCallbacks = createCallbackInvoker([callback], ({ err }) => expect.unreachable(String(err)));
       bench = await startStopBench({
         files: { "old/a": "1" },
@@ -90,13 +90,13 @@ describe("a run calls back (EVENT-03)", () => {
       await bench.finish("clean up the old things, please", { stream_mode });
       const asking = ["api_request_start", "api_request_end"];
       const written = ["tool_generated_started delete_file", "tool_generated_end delete_file"];
-      expect(told.toSorted()).toEqual(
+      expect(points.toSorted()).toEqual(
         ["conversation_start", ...asking, ...written, "conversation_end success"].toSorted(),
       );
-      expect(told.indexOf(written[0] ?? "")).toBeLessThan(told.indexOf(written[1] ?? ""));
-      told.length = 0;
+      expect(points.indexOf(written[0] ?? "")).toBeLessThan(points.indexOf(written[1] ?? ""));
+      points.length = 0;
       await bench.finish("", { input: null, command: { resume: true }, stream_mode });
-      expect(told).toEqual([
+      expect(points).toEqual([
         "pre_conversation_resumed",
         "post_conversation_resumed",
         "pre_tool_call delete_file",
@@ -108,10 +108,10 @@ describe("a run calls back (EVENT-03)", () => {
   );
 
   it("also where the model fails", async () => {
-    const { callback, told } = recorder();
+    const { callback, points } = recorder();
     const invokeCallbacks = createCallbackInvoker([callback], ({ err }) => expect.unreachable(String(err)));
     bench = await startStopBench({ script: [{ fault: { kind: "status", status: 401 } }], invokeCallbacks });
     await bench.finish("tell me something, my friend");
-    expect(told).toEqual(["conversation_start", "api_request_start", "api_request_end", "conversation_end error"]);
+    expect(points).toEqual(["conversation_start", "api_request_start", "api_request_end", "conversation_end error"]);
   });
 });

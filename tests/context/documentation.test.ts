@@ -192,9 +192,9 @@ describe("an agent's documentation", () => {
 
 describe("callbacks around the loading (EVENT-03)", () => {
   it("are called once per kind and turn, with what was found", async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const render = (point: string) => (about: { session_id: string; count?: number; problems?: number }) =>
-      void told.push(
+      void calls.push(
         [point, about.session_id, about.count, about.problems].filter((part) => part !== undefined).join(" "),
       );
     const callback: Callback = {
@@ -210,7 +210,7 @@ describe("callbacks around the loading (EVENT-03)", () => {
     });
     running.services.invokeCallbacks = createCallbackInvoker([callback], ({ err }) => expect.unreachable(String(err)));
     await running.send("Say hello, my friend", context);
-    expect(told).toEqual([
+    expect(calls).toEqual([
       "pre_tools session-1",
       "post_tools session-1 1 0",
       "pre_rules session-1",
@@ -260,7 +260,7 @@ describe("documentation that there is no room for", () => {
     ["all of it", 60_000, ["Counts words", "Write in verse."], []],
   ])(
     "is chosen again as before when a restart comes before the model is asked: %s",
-    async (_name, limit, told, not) => {
+    async (_name, limit, documents, not) => {
       const running = await startBeside([source("notes", "Counts words ".repeat(1_000))], {
         files: { ".autocoderrules/style.md": always("Write in verse.") },
         script: [{ text: "Hello." }],
@@ -275,8 +275,8 @@ describe("documentation that there is no room for", () => {
       services.loadModel = loadModel;
       await running.goOn(context);
       const texts = sent(running, 0).map(({ text }) => text);
-      expect(texts).toHaveLength(2 + 2 * told.length);
-      for (const [index, part] of told.entries()) expect(texts[1 + 2 * index]).toContain(part);
+      expect(texts).toHaveLength(2 + 2 * documents.length);
+      for (const [index, part] of documents.entries()) expect(texts[1 + 2 * index]).toContain(part);
       for (const part of not) expect(texts.join("\n")).not.toContain(part);
     },
   );

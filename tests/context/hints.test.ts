@@ -71,17 +71,17 @@ describe("hints", () => {
     fc.assert(
       fc.property(parts, fc.infiniteStream(fc.integer({ min: 1, max: 9 })), (list, sizes) => {
         const text = list.join("");
-        let said = "";
+        let sent = "";
         let held = "";
         for (let at = 0; at < text.length;) {
           const size = sizes.next().value;
           held = withoutHints(held + text.slice(at, at + size));
           at += size;
           const open = openHintLength(held);
-          said += held.slice(0, held.length - open);
+          sent += held.slice(0, held.length - open);
           held = held.slice(held.length - open);
         }
-        expect(said + held).toBe(withoutHints(text));
+        expect(sent + held).toBe(withoutHints(text));
       }),
       { numRuns: 1000 },
     );

@@ -42,8 +42,8 @@ describe("the editor's layer", () => {
     [{ editable: true, type: "markdown", size: 1200, saved: false }, "Editor: Normal, markdown, editable, not saved"],
     [{ size: 3 * 1024 * 1024 }, "Editor: Large file (3.0 MB)"],
     [{ editable: false }, "Editor: read-only"],
-  ])("tells the editor's state %o", (editor, told) => {
-    expect(documentLayer({ editor }, builtInPrompts)?.text).toContain(told);
+  ])("contains the editor's state %o", (editor, expected) => {
+    expect(documentLayer({ editor }, builtInPrompts)?.text).toContain(expected);
   });
 
   it("shows the beginning of a long document, at a paragraph where one ends near", () => {

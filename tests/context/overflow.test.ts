@@ -40,7 +40,8 @@ const rounds = (...sizes: number[]): BaseMessage[] =>
       content: `begin ${"x".repeat(size)} end`,
     }),
   ]);
-const said = (id: string, size: number): BaseMessage => new HumanMessage({ id, content: `${id} ${"w".repeat(size)}` });
+const userMessage = (id: string, size: number): BaseMessage =>
+  new HumanMessage({ id, content: `${id} ${"w".repeat(size)}` });
 const replied = (id: string, size: number): BaseMessage => new AIMessage({ id, content: `${id} ${"w".repeat(size)}` });
 
 describe("a view that is too long", () => {
@@ -82,21 +83,21 @@ describe("a view that is too long", () => {
   });
 
   it.each([
-    ["all of it where there is room", { history: [said("h", 100)], turn: rounds(100) }, "all"],
+    ["all of it where there is room", { history: [userMessage("h", 100)], turn: rounds(100) }, "all"],
     [
       "no old turns",
-      { history: [said("old", 5000), replied("reply", 3000), said("h", 100)], turn: rounds(500) },
+      { history: [userMessage("old", 5000), replied("reply", 3000), userMessage("h", 100)], turn: rounds(500) },
       "history",
     ],
     [
       "no data in the system text",
-      { history: [said("old", 100), replied("reply", 100), said("h", 100)], optional: 1900 },
+      { history: [userMessage("old", 100), replied("reply", 100), userMessage("h", 100)], optional: 1900 },
       "system_text",
     ],
-    ["texts of this turn cut", { history: [said("h", 100)], turn: rounds(5000, 5000, 500) }, "turn"],
+    ["texts of this turn cut", { history: [userMessage("h", 100)], turn: rounds(5000, 5000, 500) }, "turn"],
     [
       "only the last round and the request",
-      { history: [said("h", 100)], turn: rounds(...Array<number>(60).fill(800)) },
+      { history: [userMessage("h", 100)], turn: rounds(...Array<number>(60).fill(800)) },
       "extreme",
     ],
   ])("shows %s", (_, changes, step) => {
@@ -107,7 +108,7 @@ describe("a view that is too long", () => {
 
   it("has the newest results whole as long as it can, and the beginning and the end of the others", () => {
     const [, first, , second, , newest] = shownOf(
-      parts({ history: [said("h", 10)], turn: rounds(4000, 4000, 3000) }),
+      parts({ history: [userMessage("h", 10)], turn: rounds(4000, 4000, 3000) }),
     ).slice(1);
     expect(first?.text).toMatch(/^begin x+\n\[… \d+ characters left out …\]\nx+ end$/u);
     expect(second?.text.length).toBeLessThan(1100);
@@ -115,7 +116,7 @@ describe("a view that is too long", () => {
   });
 
   it("has the last reply, cut, where the turn before the request has no room", () => {
-    const history = [said("old", 10), ...rounds(10), replied("reply", 9000), said("h", 3000)];
+    const history = [userMessage("old", 10), ...rounds(10), replied("reply", 9000), userMessage("h", 3000)];
     const view = parts({ history, core: 200 });
     expect(stepFor(view)).toBe("history");
     const [reply, request] = shownOf(view);
@@ -130,8 +131,8 @@ describe("a view that is too long", () => {
 
   it("says what was done since the request and is not shown", () => {
     const turn = rounds(...Array<number>(60).fill(800));
-    const { form, first } = fitView(parts({ history: [said("h", 100)], turn }));
-    const { left, turn: shown } = applyReduction(form, { history: [said("h", 100)], first, turn });
+    const { form, first } = fitView(parts({ history: [userMessage("h", 100)], turn }));
+    const { left, turn: shown } = applyReduction(form, { history: [userMessage("h", 100)], first, turn });
     expect(left).toEqual(turn.slice(0, -2));
     expect(shown.map(({ id }) => id)).toEqual(["a59", "r59"]);
   });

@@ -78,7 +78,7 @@ describe("a request that comes before the types are read", () => {
   it("waits for them, while requests for other graphs are answered", async () => {
     const graphs = await load(two);
     const asked = Promise.withResolvers<string[]>();
-    const told = Promise.withResolvers<Map<string, ReadTypes>>();
+    const result = Promise.withResolvers<Map<string, ReadTypes>>();
     const learning = inferSchemas({
       graphs,
       folder,
@@ -86,7 +86,7 @@ describe("a request that comes before the types are read", () => {
       logger,
       read: (sources) => {
         asked.resolve(sources.map(({ id }) => id));
-        return told.promise;
+        return result.promise;
       },
     });
     const answers: string[] = [];
@@ -101,7 +101,7 @@ describe("a request that comes before the types are read", () => {
       },
     });
     expect(answers).toEqual([]);
-    told.resolve(new Map([["annotation", types]]));
+    result.resolve(new Map([["annotation", types]]));
     expect(await waiting).toMatchObject({ state_schema: { properties: { topic: { type: "string" } } } });
     await learning.done;
   });
@@ -134,7 +134,7 @@ describe("a request that comes before the types are read", () => {
     const log = createLogger("info", { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[number]) });
     const graphs = await load(two);
     const asked = Promise.withResolvers<void>();
-    const told = Promise.withResolvers<Map<string, ReadTypes>>();
+    const result = Promise.withResolvers<Map<string, ReadTypes>>();
     const learning = inferSchemas({
       graphs,
       folder,
@@ -143,7 +143,7 @@ describe("a request that comes before the types are read", () => {
       wait: 1,
       read: () => {
         asked.resolve();
-        return told.promise;
+        return result.promise;
       },
     });
     await asked.promise;
@@ -154,7 +154,7 @@ describe("a request that comes before the types are read", () => {
     expect(await graphs.schemas("annotation", signal)).toMatchObject({ state_schema: names, context_schema: null });
     expect(await graphs.schemas("annotation", signal)).toMatchObject({ state_schema: names });
     expect(lines).toMatchObject([{ msg: "schemas_not_read_in_time", graph_id: "annotation" }]);
-    told.reject(new AppError("execution_failed", "There is no compiler."));
+    result.reject(new AppError("execution_failed", "There is no compiler."));
     await learning.done;
     expect(await graphs.schemas("annotation", signal)).toMatchObject({ state_schema: names });
     expect(lines[1]).toMatchObject({ msg: "schemas_not_read_from_types", reason: "There is no compiler." });
@@ -206,7 +206,7 @@ describe("what types say", () => {
     }
     const fields = (): Promise<unknown[]> => fieldsOf("one/graph.ts", "two/graph.ts");
     expect(await fields()).toEqual([{ topic: { type: "string" } }, { topic: { type: "string" } }]);
-    // What stands in the cache is what is told, so nothing was compiled.
+    // What stands in the cache is what is returned, so nothing was compiled.
     for (const name of await readdir(cache)) {
       const kept = await readFile(join(cache, name), "utf8");
       await writeFile(join(cache, name), kept.replaceAll('"topic":{"type":"string"}', '"topic":{"type":"kept"}'));
@@ -284,7 +284,7 @@ describe("what types say", () => {
     expect(context).toBeUndefined();
   });
 
-  it("has the extras that a folder's own copy of LangGraph was told", async () => {
+  it("has the extras that were registered with a folder's own copy of LangGraph", async () => {
     const packages = join(folder, "node_modules");
     await mkdir(join(packages, "@langchain"), { recursive: true });
     const own = join(projectFolder, "node_modules");

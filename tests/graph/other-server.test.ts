@@ -56,17 +56,17 @@ describe("the graph of langgraph.json", () => {
       env: environment(),
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let told = "";
-    child.stdout.on("data", (text) => (told += String(text)));
+    let output = "";
+    child.stdout.on("data", (text) => (output += String(text)));
     await once(child, "close");
-    expect(JSON.parse(told)).toEqual({ last: "I created a.txt.", next: [] });
+    expect(JSON.parse(output)).toEqual({ last: "I created a.txt.", next: [] });
     expect(readFileSync(join(folder, "workspace/a.txt"), "utf8")).toBe("hello");
   });
 
   const cli = process.env["LANGGRAPH_CLI"] ?? "";
 
   it.skipIf(!existsSync(cli))(
-    "runs under LangGraph's own server, which tells the same input schema",
+    "runs under LangGraph's own server, which returns the same input schema",
     async () => {
       // The server writes its state into the folder it is started in.
       for (const name of ["src", "node_modules"]) symlinkSync(join(projectFolder, name), join(folder, name));

@@ -29,13 +29,13 @@ it.each([
   });
   const graph = workflow.compile({ checkpointer: new MemorySaver() });
   const config = { configurable: { thread_id: "stopped", run_id: "run-1", [servicesKey]: running.services } };
-  const told = [1, 2, 3].flatMap((at) => [new HumanMessage(`tell me ${at}`), new AIMessage("word ".repeat(600))]);
+  const earlier = [1, 2, 3].flatMap((at) => [new HumanMessage(`tell me ${at}`), new AIMessage("word ".repeat(600))]);
   const request = new HumanMessage("Hello there, and who are you?");
   const stopped = new AIMessage({
     content: "I was stopped.",
     additional_kwargs: { end_reason: "cancelled", stop_reason: "user_requested" },
   });
-  await graph.updateState(config, { messages: [...told, request, stopped] }, "__start__");
+  await graph.updateState(config, { messages: [...earlier, request, stopped] }, "__start__");
   await graph.updateState(config, null, "__end__");
   const { conversation_summary, messages } = await graph.invoke({ messages: [] }, config);
   expect(conversation_summary?.goal).toBe(contextLimit === 2000 ? "learn" : undefined);

@@ -150,7 +150,7 @@ describe.each([
       expect(Object.keys(subgraphs).toSorted()).toEqual(["middle", "middle|leaf"]);
     });
 
-    it("tells with its namespace what it writes", async () => {
+    it("streams with its namespace what it writes", async () => {
       const stream = client().runs.stream(await newThread(), "nested", {
         input: {},
         streamMode: ["custom", "values"],
@@ -201,7 +201,7 @@ describe.each([
   });
 
   describe("a factory", () => {
-    it("is asked with the configuration of the run, and told what for", async () => {
+    it("is asked with the configuration of the run, and gets the purpose", async () => {
       const config = { configurable: { node_name: "mine" } };
       expect(await run("factory", { config })).toEqual({ node: "mine", asked_for: "threads.create_run" });
       expect(await run("factory")).toMatchObject({ node: "usual" });

@@ -91,17 +91,17 @@ describe("a plan", () => {
   it.each([
     ["by the run's choice", "write b.txt and read a.txt", { mode: "plan" }],
     ["in the user's own words", "First make a plan, then write b.txt and read a.txt", {}],
-  ])("is written by the model where it is wanted %s, told at each change, and kept", async (_how, request, context) => {
+  ])("is written by the model where it is wanted %s, sent at each change, and kept", async (_how, request, context) => {
     const flow = await start({ files: { "a.txt": "alpha" }, script });
     const state = await flow.send(request, context);
     expect(state.route).toBe("plan");
     expect(await readFile(join(flow.workspace, "b.txt"), "utf8")).toBe("beta");
     const states = flow.events.flatMap((event) => {
-      const told = z.object({
+      const PlanEvent = z.object({
         type: z.literal("plan"),
         plan: z.object({ steps: z.array(z.object({ status: z.string() })) }),
       });
-      const parsed = told.safeParse(event);
+      const parsed = PlanEvent.safeParse(event);
       return parsed.success ? [parsed.data.plan.steps.map(({ status }) => status)] : [];
     });
     expect(states).toEqual([
@@ -117,9 +117,9 @@ describe("a plan", () => {
       ],
     });
     expect(state.messages.at(-1)?.text).toBe("Wrote b.txt and read a.txt.");
-    const told = wireText(flow.model.requests[0]?.messages[0] ?? { role: "none" });
-    expect(told).toContain("Before anything else, write the steps with write_todos");
-    expect(told).toContain("Then carry them out in that order");
+    const system = wireText(flow.model.requests[0]?.messages[0] ?? { role: "none" });
+    expect(system).toContain("Before anything else, write the steps with write_todos");
+    expect(system).toContain("Then carry them out in that order");
     // As many calls as rounds of tools, and one: nothing is asked twice.
     expect(flow.model.requests).toHaveLength(6);
   });
@@ -194,19 +194,19 @@ describe("compress", () => {
     expect(last?.messages.length).toBeLessThan(state.messages.length + 1);
   });
 
-  it("tells what was left out, how hard, and what that gave", async () => {
+  it("reports what was left out, at which level, and the tokens before and after", async () => {
     const flow = await start({
       contextLimit: 4000,
       handler: (request) =>
         task(request) === "compress" ? { text: JSON.stringify(summary) } : { text: "word ".repeat(500) },
     });
     for (const text of ["one", "two", "three", "four", "five", "six"]) await flow.send(`tell me about ${text}`);
-    const told = flow.events.filter((event) => event.type === "compressed");
-    expect(told).toEqual([
+    const compressions = flow.events.filter((event) => event.type === "compressed");
+    expect(compressions).toEqual([
       expect.objectContaining({ kept: 3, level: "normal", attempts: 1, messages: 8, summary_by: "model" }),
     ]);
-    expect(told[0]?.tokens_before).toBeGreaterThan(3200);
-    expect(told[0]?.tokens_after).toBeLessThan(1000);
+    expect(compressions[0]?.tokens_before).toBeGreaterThan(3200);
+    expect(compressions[0]?.tokens_after).toBeLessThan(1000);
     expect(flow.events.some((event) => event.type === "suggest_new_conversation")).toBe(false);
   });
 
@@ -224,7 +224,7 @@ describe("compress", () => {
     });
   });
 
-  it("replaces the summary by the next one, which is told the one before it (COMP-05)", async () => {
+  it("replaces the summary by the next one, which gets the one before it (COMP-05)", async () => {
     const summaries = [summary, { ...summary, goal: "teach", completed: ["all of it"] }].map((one) => ({
       text: JSON.stringify(one),
     }));
@@ -241,12 +241,11 @@ describe("compress", () => {
     for (const text of ["saturn", "jupiter"]) await flow.send(`tell me about ${text}`);
     const state = await flow.send("tell me about pluto", { compress: true });
     expect(state.conversation_summary).toMatchObject({ goal: "teach", completed: ["all of it"] });
-    const told = asked.map(({ messages }) => wireText(messages[0] ?? { role: "none" }));
-    expect(told.map((text) => text.includes("It continues this earlier summary, which yours replaces"))).toEqual([
-      false,
-      true,
-    ]);
-    expect(told[1]).toContain(JSON.stringify(summary).slice(1, -1));
+    const systemTexts = asked.map(({ messages }) => wireText(messages[0] ?? { role: "none" }));
+    expect(systemTexts.map((text) => text.includes("It continues this earlier summary, which yours replaces"))).toEqual(
+      [false, true],
+    );
+    expect(systemTexts[1]).toContain(JSON.stringify(summary).slice(1, -1));
     const shown = wireText(flow.model.requests.at(-1)?.messages[0] ?? { role: "none" });
     expect(shown).toContain("all of it");
     expect(shown).not.toContain("talked");

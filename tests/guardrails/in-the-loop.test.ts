@@ -25,9 +25,9 @@ describe("the rules against loops, in the loop", () => {
       script: [reads("a"), reads("a"), reads("a"), reads("b"), { text: "b says beta, a is not there." }],
     });
     const { messages } = await flow.send("What do the files a and b say?");
-    const told = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
-    expect(told[1]).not.toContain("has failed");
-    expect(told[2]).toContain("Note: read_file on a has failed 2 times");
+    const lastMessages = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
+    expect(lastMessages[1]).not.toContain("has failed");
+    expect(lastMessages[2]).toContain("Note: read_file on a has failed 2 times");
     const results = messages.filter(isToolMessage);
     expect(results[1]?.text).not.toContain('"blocked":true');
     const { blocked, reason, suggestions } = JSON.parse(/\{.*\}/su.exec(results[2]?.text ?? "")?.[0] ?? "{}");
@@ -35,7 +35,7 @@ describe("the rules against loops, in the loop", () => {
     expect(reason).toContain("has failed 2 times");
     expect(suggestions.join("\n")).toMatch(/Read the current content[\s\S]*rewrite it as a whole[\s\S]*path is right/u);
     expect(results[3]?.text).toContain("beta");
-    expect(told[4]).not.toContain("has failed 2 times with");
+    expect(lastMessages[4]).not.toContain("has failed 2 times with");
     flow.model.assertFinished();
   });
 
@@ -98,11 +98,11 @@ describe("a model that keeps inventing tools", () => {
   )("is stopped by the rules after four replies: $name", async ({ context, step }) => {
     const flow = await start({ handler: ({ index }) => step(index) });
     const { messages } = await flow.send("Look at it", context);
-    // One more, in which it is told to answer without tools.
+    // One more, in which it is asked to answer without tools.
     expect(flow.model.requests).toHaveLength(5);
-    const told = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
-    expect(told[2]).toContain("Note: ");
-    expect(told[4]).toContain("No further tool call is possible");
+    const lastMessages = flow.model.requests.map((request) => wireText(request.messages.at(-1) ?? { role: "none" }));
+    expect(lastMessages[2]).toContain("Note: ");
+    expect(lastMessages[4]).toContain("No further tool call is possible");
     expect(messages.at(-1)?.text).toContain("going round in circles");
     expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("guardrail");
     expect(flow.events).toContainEqual(expect.objectContaining({ type: "loop_detected", stage: "finish" }));

@@ -24,8 +24,8 @@ describe("the rules read a text that is as long as one may be", () => {
   it("replies that say nearly the same in many phrases", () => {
     const phrases = Array.from({ length: 60_000 }, (_phrase, at) => `this is phrase number ${at}.`);
     const messages = [phrases, ["And now.", ...phrases]].map(
-      (said, at) =>
-        new AIMessage({ content: said.join(" "), additional_kwargs: at === 0 ? {} : { forced_by: "empty" } }),
+      (words, at) =>
+        new AIMessage({ content: words.join(" "), additional_kwargs: at === 0 ? {} : { forced_by: "empty" } }),
     );
     const limits = { same_failure_limit: 2, stagnation_threshold: 3 };
     expect(reviewTurn(readTurn(messages, { userRequest: "", tools: [] }), limits)).toEqual([]);

@@ -45,7 +45,7 @@ function verdictOn(next: RecordedCall, calls: RecordedCall[], given = limits): F
 }
 
 describe("the same failure", () => {
-  it("is told after two and blocked before the third, with what to do instead", () => {
+  it("is noted after two and blocked before the third, with what to do instead", () => {
     expect(verdictOn(editFails, [editFails])).toBeNull();
     expect(after([editFails, editFails])).toMatchObject([{ rule: "same_failure", stage: "warn" }]);
     const block = verdictOn(editFails, [editFails, editFails]);

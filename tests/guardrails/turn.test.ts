@@ -15,7 +15,7 @@ function result(id: string, content: string, notes: Record<string, unknown> = {}
 }
 
 describe("a turn", () => {
-  it("is read off the messages: replies, calls and what became of them", () => {
+  it("is read off the messages: replies, calls and their results", () => {
     const turn = readTurn(
       [
         reply("1", "read_file", { path: "./a.txt" }),

@@ -20,7 +20,7 @@ const reads = (path: string, id?: string): ModelStep => ({
   toolCalls: [{ name: "read_file", arguments: { path }, ...(id === undefined ? {} : { id }) }],
 });
 const kinds = (messages: BaseMessage[]) => messages.map((message) => message.getType());
-/** The states of all tool calls as they were told, one after the other. */
+/** The states of all tool calls as they were sent, one after the other. */
 const statuses = ({ events }: TestWorkflow): string[] =>
   events.flatMap((event) => (event.type === "tool_status" ? [event.status] : []));
 const lastText = (messages: BaseMessage[]) => messages.at(-1)?.text;
@@ -41,7 +41,7 @@ describe("the loop", () => {
       "tool",
     ]);
     expect(wireText(flow.model.requests[1]?.messages[3] ?? { role: "none" })).toContain("seven lines");
-    // Clients hear of the call with its arguments, and of its result (STATE-06).
+    // Clients receive the call with its arguments, and of its result (STATE-06).
     const call = { tool_call_id: expect.any(String), tool_name: "read_file" };
     expect(flow.events.filter(({ type }) => type.startsWith("agentic_loop.tool_"))).toEqual([
       { type: "agentic_loop.tool_called", ...call, arguments: { path: "notes.md" } },
@@ -146,7 +146,7 @@ describe("the loop", () => {
     );
   });
 
-  it("is told the used and remaining rounds after nine tenths of the limit (GUARD-05)", async () => {
+  it("gets the used and remaining rounds after nine tenths of the limit (GUARD-05)", async () => {
     const files = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`${index}`, `line ${index}`]));
     const flow = await start({
       files,
@@ -266,7 +266,7 @@ describe("confirmation", () => {
     expect(flow.model.requests).toHaveLength(2);
   });
 
-  it("changes nothing after a refusal, and tells the model why", async () => {
+  it("changes nothing after a refusal, and gives the model the reason", async () => {
     const flow = await start({ files, script: [deletes, { text: "Then not." }] });
     await flow.send("delete the folder old");
     const { messages } = await flow.answer({ decisions: [{ type: "reject", message: "still needed" }] });

@@ -58,7 +58,7 @@ describe("a test of a connection (LLM-22)", () => {
     expect(server.requests[0]?.body).toMatchObject({ temperature: 0.7 });
   });
 
-  it("tells a model that thinks or not to leave it", async () => {
+  it("switches off the thinking of a model that has the choice", async () => {
     const file = `providers:\n  zhipu: { base_url: "${server.url}" }\n`;
     await writeFile(join(folder, "models.yaml"), file);
     server.push({ text: "Hello." });
@@ -162,7 +162,7 @@ describe("a test of a local model", () => {
     return { asked, fetched };
   };
 
-  it("looks it up without loading it, and tells its size and window", async () => {
+  it("looks it up without loading it, and returns its size and window", async () => {
     const { asked, fetched } = answering(200, {
       details: { parameter_size: "7.6B" },
       model_info: { "general.architecture": "qwen2", "qwen2.context_length": 32_768 },

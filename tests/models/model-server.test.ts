@@ -84,7 +84,7 @@ it("accepts a call with its result", async () => {
   server.assertFinished();
 });
 
-it("holds a stream where it is told to, until it is let go", async () => {
+it("holds a stream where the step says so, until it is let go", async () => {
   const gate = Promise.withResolvers<undefined>();
   const server = await serve({ script: [{ text: "one two three", hold: { after: 2, until: gate.promise } }] });
   const response = await post(server, hello, { stream: true });

@@ -23,7 +23,7 @@ const down: ModelStep = { fault: { kind: "status", status: 503 } };
 const cut: ModelStep = { text: "one two three", fault: { kind: "cut", after: 2 } };
 const good: ModelStep = { text: "well done" };
 
-/** One request; what came of it, in a word. */
+/** One request; its outcome, in a word. */
 async function ask(model = "openai:a", signal?: AbortSignal): Promise<string> {
   lastAdvice = undefined;
   const config = loadConfig({ OPENAI_BASE_URL: server.url, OLLAMA_BASE_URL: server.ollamaUrl });
@@ -63,7 +63,7 @@ describe("the service of a model", () => {
   it("is left alone after three where it runs here", async () => {
     expect(await outcomes(Array(3).fill(down), "ollama:a")).toEqual(Array(3).fill("server"));
     expect(await ask("ollama:a")).toBe("service_paused");
-    // The first run that meets an Ollama which is not there ends so: its user has to be told what to do.
+    // The first run that meets an Ollama which is not there ends so: its user has to learn what to do.
     expect(lastAdvice).toMatchObject({
       en: expect.stringContaining("ollama serve"),
       zh: expect.stringContaining("ollama serve"),

@@ -194,9 +194,9 @@ it.each([
   ["list the files", ".", "The workspace is empty."],
   ["list the files in notes", "notes", "notes is empty."],
   ["列出文件", ".", "工作区是空的。"],
-])("says of an empty folder only that it is: %s", async (request, path, said) => {
+])("says of an empty folder only that it is: %s", async (request, path, expected) => {
   const done = await turn(request, () => `${path === "." ? "The workspace" : path} is empty.`);
-  expect(done.text).toBe(said);
+  expect(done.text).toBe(expected);
 });
 
 describe("requests of several steps", () => {
@@ -280,7 +280,7 @@ describe("requests of several steps", () => {
 });
 
 describe("failures", () => {
-  it("leaves alone what is there when it was told to create it", async () => {
+  it("leaves alone what is there when it was asked to create it", async () => {
     const files: Record<string, string> = { "a.txt": "old" };
     const done = await turn("create a.txt with new", workspace(files));
     expect(files["a.txt"]).toBe("old");
@@ -414,7 +414,7 @@ describe("the model as a client", () => {
     expect(sum.tool_calls?.map((call) => call.args)).toEqual([{ path: "a.md" }, { path: "b.md" }]);
   });
 
-  it("calls the tool it is told to call", async () => {
+  it("calls the tool it has to call", async () => {
     const bound = model.bindTools(definitions(["web_search"]), { tool_choice: "web_search" });
     const reply = await bound.invoke("quarterly figures");
     expect(reply.tool_calls?.map((call) => [call.name, call.args])).toEqual([

@@ -75,7 +75,7 @@ describe("a profile", () => {
 });
 
 describe("modelPrice", () => {
-  it("knows the price of a model, and none where nobody told it", () => {
+  it("knows the price of a model, and none where it is not configured", () => {
     expect(modelPrice("openai:gpt-4o-mini")).toEqual({ input: 0.15, output: 0.6 });
     expect(modelPrice("openai:somebody")).toBeUndefined();
   });

@@ -215,7 +215,7 @@ it("keeps tool arguments that are not JSON apart from the valid calls", async ()
   expect(answer.invalid_tool_calls).toMatchObject([{ name: "weather", args: "{city: Oslo" }]);
 });
 
-it("tells a missing Ollama model how to pull it", async () => {
+it("says of a missing Ollama model how to pull it", async () => {
   const server = await serve({ fault: { kind: "status", status: 404, message: "model 'scripted' not found" } });
   const model = client("ollama", server.ollamaUrl);
   expect((await failure(model.invoke("hello"), model)).suggestion).toContain("ollama pull scripted");

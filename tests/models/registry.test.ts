@@ -15,7 +15,7 @@ import { startModelServer } from "@millrace/testing/model-server";
 
 let folder = "";
 let config: Config;
-let told: { file: string; problem: string }[] = [];
+let warnings: { file: string; problem: string }[] = [];
 let models: ModelRegistry;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "millrace-models-"));
@@ -23,13 +23,13 @@ beforeAll(async () => {
 afterAll(async () => await rm(folder, { recursive: true, force: true }));
 beforeEach(async () => {
   for (const name of await readdir(folder)) await rm(join(folder, name));
-  told = [];
+  warnings = [];
   config = loadConfig({
     MILLRACE_DATA_DIR: folder,
     OPENAI_API_KEY: "sk-environment-key-1234",
     MILLRACE_MODEL: "openai:a",
   });
-  models = openModels(config, { error: (warning: { file: string; problem: string }) => void told.push(warning) });
+  models = openModels(config, { error: (warning: { file: string; problem: string }) => void warnings.push(warning) });
 });
 
 const modelsFile = (): string => join(folder, "models.yaml");
@@ -55,8 +55,8 @@ describe("the file of models", () => {
     await writeFile(modelsFile(), "models:\n  openai:a: { context: 9000 }\n  openai:b: { context: none }\n");
     expect(models.profile("openai:a")).toMatchObject({ context: 9000 });
     expect(models.roles()).toEqual({ main: "openai:b" });
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatchObject({ file: modelsFile(), problem: expect.stringContaining("line 3: ") });
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatchObject({ file: modelsFile(), problem: expect.stringContaining("line 3: ") });
     await rm(modelsFile());
     expect(models.roles()).toEqual({ main: "openai:a" });
   });
@@ -156,7 +156,7 @@ describe("a provider", () => {
     }
   });
 
-  it("of one's own is told to think or not by the field that the file names", async () => {
+  it("of one's own is switched to think or not by the field that the file names", async () => {
     const server = await startModelServer({ handler: () => ({ text: "ok" }) });
     const file = (more: string): string =>
       `providers:\n  mine: { base_url: "${server.url}"${more} }\nmodels:\n  mine:x: { thinking: optional }\n`;
@@ -216,7 +216,7 @@ describe("stored keys", () => {
   it.each([0o644, 0o640, 0o602])("are not used from a file with the rights %o, and that is said", async (mode) => {
     await writeKeys('{"ZHIPU_API_KEY": "leaked"}', mode);
     expect(models.provider("zhipu")?.key).toBeUndefined();
-    expect(told).toEqual([{ file: keysFile(), problem: expect.stringContaining("chmod it to 600") }]);
+    expect(warnings).toEqual([{ file: keysFile(), problem: expect.stringContaining("chmod it to 600") }]);
     expect(() => models.files().credentials.set("ZHIPU_API_KEY", "new")).toThrow(
       expect.objectContaining({ code: "conflict" }),
     );
@@ -229,8 +229,8 @@ describe("stored keys", () => {
     expect(models.provider("zhipu")?.key).toBeUndefined();
     await writeKeys('{"ZHIPU_API_KEY": {"canary-5521": 1}}');
     expect(models.provider("zhipu")?.key).toBeUndefined();
-    expect(told.length).toBeGreaterThan(0);
-    expect(JSON.stringify(told)).not.toContain("canary");
+    expect(warnings.length).toBeGreaterThan(0);
+    expect(JSON.stringify(warnings)).not.toContain("canary");
   });
 
   it("are known with those of the environment to whoever must not let them out", async () => {

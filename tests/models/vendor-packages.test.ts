@@ -113,7 +113,7 @@ describe("a vendor whose package is not installed", () => {
     ["mistral:large", "@langchain/mistralai"],
     ["bedrock:nova", "@langchain/aws"],
     ["groq:llama", "@langchain/groq"],
-  ])("is told for %s in one line that names the package", (model, name) => {
+  ])("is reported for %s in one line that names the package", (model, name) => {
     expect(() => createModel(model, {}, config)).toThrow(
       expect.objectContaining({
         code: "invalid_parameter",

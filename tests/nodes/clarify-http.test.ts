@@ -74,11 +74,11 @@ describe("the question about an unclear request, over HTTP", () => {
   it.each([
     [{ type: "approve" }, "Go on with what you assume."],
     [{ type: "reject", message: "a poem instead" }, "a poem instead"],
-  ])("takes %j", async (decision, said) => {
+  ])("takes %j", async (decision, expected) => {
     const { threadId, waiting } = await ask();
     const answered = await server.send("POST", `/threads/${threadId}/approvals/${waiting[0]?.id}`, decision);
     expect(answered.status).toBe(200);
     const { messages } = await valuesAfter(threadId);
-    expect(messages.findLast(({ type }) => type === "human")?.content).toBe(said);
+    expect(messages.findLast(({ type }) => type === "human")?.content).toBe(expected);
   });
 });

@@ -72,11 +72,11 @@ describe("an unclear request", () => {
     ["LangChain's spelling", { decisions: [{ type: "respond", message: "Windmills" }] }, "Windmills"],
     ["a yes to the guess", { type: "approve" }, "Go on with what you assume."],
     ["a no that says what instead", { type: "reject", message: "No, a poem" }, "No, a poem"],
-  ])("takes %s for an answer", async (_name, answer, said) => {
+  ])("takes %s for an answer", async (_name, answer, expected) => {
     const flow = await start({ handler: guessing() });
     await flow.send("write a report");
     const state = await flow.answer(answer);
-    expect(state.messages.at(-2)?.text).toBe(said);
+    expect(state.messages.at(-2)?.text).toBe(expected);
     expect(state.messages.at(-1)?.text).toBe("Here it is.");
     expect(flow.model.requests.at(-1)?.toolNames.length).toBeGreaterThan(0);
   });

@@ -29,11 +29,11 @@ describe("what the user's editor shows and refers to", () => {
 
   it("is never shortened: the conversation before it is left out first (MSG-09)", async () => {
     app = await startWorkflow({ contextLimit: 8000, handler: () => ({ text: "Yes." }) });
-    const said = Array.from({ length: 18 }, (_, turn) => [
+    const turns = Array.from({ length: 18 }, (_, turn) => [
       new HumanMessage({ id: `h${turn}`, content: `${turn} ${"word ".repeat(100)}` }),
       new AIMessage({ id: `a${turn}`, content: "word ".repeat(80) }),
     ]);
-    await app.update({ messages: said.flat() });
+    await app.update({ messages: turns.flat() });
     const content = Array.from({ length: 600 }, (_, line) => `line ${line}`).join("\n");
     await app.send("look", { mode: "free_work", references: [{ type: "file", source: "a.txt", content }] });
     const [request] = app.model.requests;
@@ -111,11 +111,11 @@ describe("system texts in the conversation", () => {
       }),
     });
     const brief = (id: string) => new SystemMessage({ id, content: "Answer in verse." });
-    const said = Array.from({ length: 8 }, (_, turn) => [
+    const turns = Array.from({ length: 8 }, (_, turn) => [
       new HumanMessage({ id: `h${turn}`, content: `question ${turn}` }),
       new AIMessage({ id: `a${turn}`, content: "word" }),
     ]);
-    await app.update({ messages: [brief("s1"), ...said.flat(), brief("s2")] });
+    await app.update({ messages: [brief("s1"), ...turns.flat(), brief("s2")] });
     await app.send("and now", { mode: "free_work" });
     await app.send("and then", { mode: "free_work", compress: true });
     const [first, summariser, last] = app.model.requests.map(({ messages }) => messages);
@@ -133,13 +133,13 @@ describe("system texts in the conversation", () => {
   it("stand there up to a share of the window: the first, those of the newest request, and how many are left out", async () => {
     app = await startWorkflow({ handler: () => ({ text: "Yes." }), contextLimit: 40_000 });
     const clock = (turn: number) => `It is turn ${turn} by the clock. ${"tick ".repeat(200)}`.trim();
-    const said = Array.from({ length: 100 }, (_, turn) => [
+    const turns = Array.from({ length: 100 }, (_, turn) => [
       new SystemMessage({ id: `t${turn}`, content: clock(turn) }),
       new HumanMessage({ id: `h${turn}`, content: `question ${turn}` }),
       new AIMessage({ id: `a${turn}`, content: "word" }),
     ]);
     const brief = (id: string) => new SystemMessage({ id, content: "Answer in verse." });
-    await app.update({ messages: [brief("s1"), ...said.flat()] });
+    await app.update({ messages: [brief("s1"), ...turns.flat()] });
     await app.send("and now", { mode: "free_work" });
     const text = systemOf(0);
     expect(text).toContain("Answer in verse.");

@@ -112,7 +112,7 @@ describe("the price of a run", () => {
     expect(await costs(workflow)).toMatchObject({ model_name: "openai:other", input_cost: 10, output_cost: 20 });
   });
 
-  it("is not told where nobody knows it", async () => {
+  it("is left out where it is not known", async () => {
     const workflow = await start([{ text: "Hello.", usage }], {});
     await workflow.send("hello", { mode: "reply" });
     expect(await costs(workflow)).not.toHaveProperty("input_cost");

@@ -16,7 +16,7 @@ async function start(options: TestWorkflowOptions): Promise<TestWorkflow> {
   return running;
 }
 
-/** The states that a turn went through, as told; each move begins where the last one ended. */
+/** The states that a turn went through, as sent; each move begins where the last one ended. */
 function walked(events: CustomEvent[]): string[] {
   const moves = events.filter((event) => event.type === "orchestration_changed");
   for (const [index, move] of moves.entries()) {
@@ -81,7 +81,7 @@ describe("the modes of a session", () => {
 });
 
 describe("the model of a session (LLM-19)", () => {
-  it("may be another in each run, and its change is told once", async () => {
+  it("may be another in each run, and its change is sent once", async () => {
     const flow = await start({ script: Array.from({ length: 4 }, () => ({ text: "Hi." })) });
     await flow.send("hello", { model: "openai:one" });
     await flow.send("hello", { model: "openai:one" });
@@ -100,8 +100,8 @@ describe("several intents in one message (DECOMP-06)", () => {
     const state = await flow.send("read notes.md and then delete draft.md, finally list the files");
     expect([state.route, state.wanted?.kind, state.task_plan]).toEqual(["free_work", "multi_intent", null]);
     expect(flow.model.requests).toHaveLength(2);
-    const told = flow.model.requests.map(({ messages }) => JSON.stringify(messages[0]));
-    for (const text of told) expect(text).toContain("Carry out the requests of a message in order.");
+    const systemTexts = flow.model.requests.map(({ messages }) => JSON.stringify(messages[0]));
+    for (const text of systemTexts) expect(text).toContain("Carry out the requests of a message in order.");
   });
 
   it("are dropped when the user changes their mind (CLAR-03)", async () => {

@@ -51,7 +51,7 @@ describe("the system text (PROMPT-01, PROMPT-02)", () => {
     expect(content).toContain("decline what goes against them and offer what you can do instead");
   });
 
-  it("tells the identity of the profile, filled", () => {
+  it("contains the identity of the profile, filled", () => {
     const values = { working_directory: "/project" };
     expect(systemText({ identity: { profile: "agentic", values }, context: nothing })).toContain("is /project.");
   });

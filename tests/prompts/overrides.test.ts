@@ -117,7 +117,7 @@ describe("an override that cannot be used", () => {
     ["holds what cannot be printed", "free_work.txt", "a\u0000b", /printed/u],
     ["is too long", "free_work.txt", "x".repeat(60_000), /60000 characters/u],
     ["is huge", "free_work.txt", "x".repeat(600_000), /600000 bytes/u],
-    ["leaves out what must be told", "closing_note.txt", "The end.", /\{reason\}/u],
+    ["leaves out a required value", "closing_note.txt", "The end.", /\{reason\}/u],
   ])(
     "that %s gives way to the built-in text, with one warning that names the file",
     async (_, name, content, problem) => {
@@ -161,7 +161,7 @@ describe("an override that cannot be used", () => {
 });
 
 describe("the log", () => {
-  it("is told how large each system text is, never its words (PROMPT-02, PROMPT-26)", () => {
+  it("gets the size of each system text, never its words (PROMPT-02, PROMPT-26)", () => {
     const text = systemText({ task: "A secret task. 秘密任务。", context: { summary: null, facts: {} } }, prompts);
     const { length: characters } = text;
     expect(noted).toEqual([

@@ -160,7 +160,7 @@ describe("the texts of the document profile", () => {
     },
   );
 
-  it("end in a full stop, where they are told", () => {
+  it("end in a full stop, where a model gets them", () => {
     const spoken = ["free_work", "plan", "reply"].flatMap((name) => templates[name] ?? []);
     for (const { content } of [identityChat, documentContext, documentReferences, ...spoken]) {
       expect(content).toMatch(/[.}:]$/u);
@@ -208,7 +208,7 @@ describe("the identities", () => {
     expect(text).toMatch(/\nRead these files first: a\.ts$/u);
   });
 
-  it("has what is told of tools in the order of PROMPT-12, after the system prompt and before everything else", () => {
+  it("has the texts about tools in the order of PROMPT-12, after the system prompt and before everything else", () => {
     const inOrder = [
       "system_prompt",
       "tool_format",
@@ -233,8 +233,8 @@ describe("the identities", () => {
   });
 
   it.each(["general", "agentic"] as const)("say of %s how to deal with a failure (PROMPT-10)", (profile) => {
-    const said = builtInPrompts.identity(profile, { working_directory: "/work" });
-    expect(said).toMatch(/find the cause and try another way; if there is none, explain the options and ask/u);
+    const identity = builtInPrompts.identity(profile, { working_directory: "/work" });
+    expect(identity).toMatch(/find the cause and try another way; if there is none, explain the options and ask/u);
   });
 
   it("asks for what was asked, and for no more (TASK-10)", () => {

@@ -5,7 +5,7 @@ import type { Config } from "@millrace/engine/config/config";
 import type { Logger } from "@millrace/engine/logger";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
-/** Servers whose callers are told apart by rules that a test writes down. */
+/** Servers whose callers are distinguished by rules that a test writes down. */
 export interface RulesServers {
   /** Starts one. `rules` is what follows `new Auth()`; users are who `x-user` names. */
   serve(rules: string, changes?: Partial<Config>, manifest?: object, logger?: Logger): Promise<TestServer>;

@@ -87,7 +87,7 @@ function counting(): StreamTransformer<object> {
   const texts = Promise.withResolvers<string[]>();
   const running = StreamChannel.remote<number>("running");
   let count = 0;
-  const said: string[] = [];
+  const blocks: string[] = [];
   return {
     init: () => ({ running, letters: letters.promise, texts: texts.promise }),
     process({ method, params }) {
@@ -96,12 +96,12 @@ function counting(): StreamTransformer<object> {
         .object({ data: z.looseObject({ event: z.string(), content: z.looseObject({ text: z.string() }).optional() }) })
         .parse(params);
       if (data.event === "content-block-delta") running.push((count += 1));
-      if (data.event === "content-block-finish") said.push(data.content?.text ?? "");
+      if (data.event === "content-block-finish") blocks.push(data.content?.text ?? "");
       return true;
     },
     finalize() {
       letters.resolve(count);
-      texts.resolve(said);
+      texts.resolve(blocks);
     },
   };
 }

@@ -47,9 +47,9 @@ export function createTestStorage(): TestStorage {
   };
   const checkedEvents = (events: UnstoredEvents): UnstoredEvents => ({
     flushWith: (write) =>
-      events.flushWith(async (told, usage) => {
-        if (told.length > 0) await check("append", told);
-        return await write(told, usage);
+      events.flushWith(async (unstored, usage) => {
+        if (unstored.length > 0) await check("append", unstored);
+        return await write(unstored, usage);
       }),
   });
   const attempts = withAttempts(sqlite, (store) => ({
@@ -61,9 +61,9 @@ export function createTestStorage(): TestStorage {
       await check("reserve");
       await store.reserve(mark);
     },
-    finish: async (outcome, told) => {
+    finish: async (outcome, unstored) => {
       await check("finish");
-      return await store.finish(outcome, told && checkedEvents(told));
+      return await store.finish(outcome, unstored && checkedEvents(unstored));
     },
     checkpointer: (events) => withHook(store.checkpointer(checkedEvents(events))),
   }));

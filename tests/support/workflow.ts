@@ -43,8 +43,8 @@ export interface TestWorkflow {
   model: ModelServer;
   services: RunServices;
   events: CustomEvent[];
-  /** What a reader of the stream was told of each message, by its id, in order; only with `stream`. */
-  heard: Map<string, string>;
+  /** What a reader of the stream received of each message, by its id, in order; only with `stream`. */
+  streamed: Map<string, string>;
   /** Sends one user message and waits for the end or an interrupt. */
   send(text: string, context?: Record<string, unknown>): Promise<SessionState>;
   /** Answers all pending interrupts with one value; a server gives the context of the run that asked. */
@@ -78,7 +78,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
   };
   const graph = workflow.compile({ checkpointer: new MemorySaver() });
   const events: CustomEvent[] = [];
-  const heard = new Map<string, string>();
+  const streamed = new Map<string, string>();
   const settings = {
     configurable: { thread_id: "session-1", run_id: "run-1", [servicesKey]: services },
   };
@@ -98,7 +98,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
       const [, mode, payload] = chunk as unknown as [string[], string, CustomEvent | [BaseMessage, StreamMetadata]];
       if (!Array.isArray(payload)) events.push(payload);
       else if (mode === "messages" && payload[0].id !== undefined) {
-        heard.set(payload[0].id, (heard.get(payload[0].id) ?? "") + payload[0].text);
+        streamed.set(payload[0].id, (streamed.get(payload[0].id) ?? "") + payload[0].text);
         services.progress?.recordChunk(payload[1].langgraph_checkpoint_ns, payload[0]);
       }
     }
@@ -110,7 +110,7 @@ export async function startWorkflow(options: TestWorkflowOptions = {}): Promise<
     model,
     services,
     events,
-    heard,
+    streamed,
     send: (text, context = {}) =>
       walk({ messages: [new HumanMessage({ id: crypto.randomUUID(), content: text })] }, context),
     answer: (value, context = {}) => walk(new Command({ resume: value }), context),

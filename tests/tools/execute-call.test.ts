@@ -74,28 +74,31 @@ describe("a call and the ledger", () => {
     ["idempotent", [false, true], "run 2"],
     ["unsafe", [false], "OUTCOME_UNKNOWN"],
     ["reconcilable", [false], "OUTCOME_UNKNOWN"],
-  ] as const)("after a crash treats a %s call that began and never ended by its class", async (effect, seen, told) => {
-    const repeated: boolean[] = [];
-    const tool = aTool(async (_, context) => success(`run ${repeated.push(context.repeated)}`), { effect });
-    const call = aCall(tool, "c");
-    const runtime = await crashIn(call, aRuntime());
-    const result = await executeCall(call, runtime);
-    expect(repeated).toEqual(seen);
-    expect([result.message, result.code]).toContain(told);
-  });
+  ] as const)(
+    "after a crash treats a %s call that began and never ended by its class",
+    async (effect, seen, expected) => {
+      const repeated: boolean[] = [];
+      const tool = aTool(async (_, context) => success(`run ${repeated.push(context.repeated)}`), { effect });
+      const call = aCall(tool, "c");
+      const runtime = await crashIn(call, aRuntime());
+      const result = await executeCall(call, runtime);
+      expect(repeated).toEqual(seen);
+      expect([result.message, result.code]).toContain(expected);
+    },
+  );
 
   it.each<[string, Reconciled, number, string]>([
     ["done, the found result counts", { kind: "done", result: success("found") }, 1, "found"],
     ["not done, the call is run", { kind: "not_done" }, 2, "run 2"],
-    ["unknown, the model is told", { kind: "unknown" }, 1, "OUTCOME_UNKNOWN"],
-  ])("looks first when a reconcilable call was begun: %s", async (_, found, runs, told) => {
+    ["unknown, the model gets an error", { kind: "unknown" }, 1, "OUTCOME_UNKNOWN"],
+  ])("looks first when a reconcilable call was begun: %s", async (_, found, runs, expected) => {
     let count = 0;
     const reconcile = async () => found;
     const tool = aTool(async () => success(`run ${++count}`), { effect: "reconcilable", reconcile });
     const call = aCall(tool, "c");
     const runtime = await crashIn(call, aRuntime());
     const result = await executeCall(call, runtime);
-    expect([result.message, result.code]).toContain(told);
+    expect([result.message, result.code]).toContain(expected);
     expect(count).toBe(runs);
     // What is unknown stays open, so that it can be counted; everything else has its end.
     const state = found.kind === "unknown" ? "started" : "finished";
@@ -227,11 +230,11 @@ describe("hooks", () => {
   it("that take longer than a stop waits do not let the call begin after it was answered", async () => {
     const stop = new AbortController();
     const isHeld = Promise.withResolvers<void>();
-    const isTold = Promise.withResolvers<void>();
+    const isCalled = Promise.withResolvers<void>();
     const slow: ToolHook = {
       name: "slow",
       before: async () => {
-        isTold.resolve();
+        isCalled.resolve();
         await isHeld.promise;
       },
     };
@@ -239,7 +242,7 @@ describe("hooks", () => {
     const tool = aTool(async () => success(`run ${++runs}`), { resources: () => ["probe"] });
     const runtime = aRuntime({ hooks: [slow] });
     const work = executeCall(aCall(tool, "c", { context: aContext("c", stop.signal) }), runtime);
-    await isTold.promise;
+    await isCalled.promise;
     stop.abort();
     expect(await work).toMatchObject({ errorType: "cancelled" });
     isHeld.resolve();
@@ -249,7 +252,7 @@ describe("hooks", () => {
   });
 
   it("that fail are reported and do not affect calls; calls run without hooks too", async () => {
-    const told: string[] = [];
+    const problems: string[] = [];
     const broken: ToolHook = {
       name: "broken",
       before: () => Promise.reject(new Error("no")),
@@ -259,11 +262,11 @@ describe("hooks", () => {
     };
     const runtime = aRuntime({
       hooks: [broken],
-      onHookProblem: (hook, error) => told.push(`${hook}: ${String(error)}`),
+      onHookProblem: (hook, error) => problems.push(`${hook}: ${String(error)}`),
     });
     const tool = aTool(async () => success("done"));
     expect(await executeCall(aCall(tool, "c"), runtime)).toMatchObject({ success: true });
-    expect(told).toEqual(["broken: Error: no", "broken: Error: never"]);
+    expect(problems).toEqual(["broken: Error: no", "broken: Error: never"]);
     expect(await executeCall(aCall(tool, "c"), aRuntime())).toMatchObject({ success: true });
   });
 

@@ -4,7 +4,7 @@ import { createLocks } from "../../src/tools/runtime/locks.ts";
 
 const never = new AbortController().signal;
 
-/** Work that stays until it is let go, and tells that it has begun. */
+/** Work that stays until it is let go, and reports that it has begun. */
 function aTask() {
   const gate = Promise.withResolvers<void>();
   const state = { begun: false };

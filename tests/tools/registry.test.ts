@@ -66,10 +66,10 @@ describe("registry", () => {
     }
   });
 
-  it("tells models nothing of a schema that they cannot use", () => {
-    const told = JSON.stringify(toLangChainTools(Object.values(builtInTools())));
-    expect(told).not.toContain("$schema");
-    expect(told).not.toContain(String(Number.MAX_SAFE_INTEGER));
+  it("sends models nothing of a schema that they cannot use", () => {
+    const definitions = JSON.stringify(toLangChainTools(Object.values(builtInTools())));
+    expect(definitions).not.toContain("$schema");
+    expect(definitions).not.toContain(String(Number.MAX_SAFE_INTEGER));
   });
 
   it("has examples that the tools accept", () => {

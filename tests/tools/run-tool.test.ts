@@ -211,13 +211,13 @@ describe("runTool", () => {
 
   it.each<[string, Tool["effect"], ErrorCode, number | undefined, number]>([
     ["a pure tool three times", "pure", "network", undefined, 3],
-    ["a pure tool as often as it is told", "pure", "timeout", 1, 2],
+    ["a pure tool as often as it is configured", "pure", "timeout", 1, 2],
     ["a pure tool once when trying again cannot help", "pure", "not_found", undefined, 1],
     ["an idempotent tool once", "idempotent", "network", undefined, 1],
     ["an unsafe tool once", "unsafe", "network", undefined, 1],
   ])("tries %s", async (_, effect, errorType, retries, expected) => {
     let attempts = 0;
-    const told: number[] = [];
+    const retried: number[] = [];
     const tool = aTool(
       async () => {
         attempts += 1;
@@ -227,13 +227,13 @@ describe("runTool", () => {
     );
     const running = runTool(tool, {}, aContext(), {
       locks: createLocks(),
-      onRetry: (attempt) => told.push(attempt),
+      onRetry: (attempt) => retried.push(attempt),
       pause: async () => undefined,
       ...(retries === undefined ? {} : { retries }),
     });
     expect(await running).toMatchObject({ errorType });
     expect(attempts).toBe(expected);
-    expect(told).toEqual(Array.from({ length: expected - 1 }, (__, index) => index + 1));
+    expect(retried).toEqual(Array.from({ length: expected - 1 }, (__, index) => index + 1));
   });
 
   it("gives the result of the attempt that works", async () => {

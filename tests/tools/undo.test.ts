@@ -424,7 +424,7 @@ describe("the description of an operation (TOOL-19, MSG-14, MSG-15)", () => {
     expect(changes.length).toBeGreaterThanOrEqual(101);
   });
 
-  it("by run is what became of each file: added stays added, differences add up, the newest text counts", async () => {
+  it("by run is the change of each file: added stays added, differences add up, the newest text counts", async () => {
     await workspace.fill({ "old.txt": "1\n", "gone.txt": "x\n" });
     await run(tools.create_file, { path: "new.txt", content: "a\n" });
     await run(tools.update_file, { path: "new.txt", content: "b\n" });

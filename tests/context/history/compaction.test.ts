@@ -196,9 +196,9 @@ describe("the levels", () => {
     expect(plan?.shown.earlier).toHaveLength(10);
     expect(plan?.shown.earlier.slice(0, 2)).toEqual(["assistant: calls update_file", "update_file: Done."]);
     expect(plan?.shown.earlier.at(-1)).toMatch(/^assistant: Answer 2 y+$/u);
-    const told = systemText({ context: { summary: carryOut(plan as CompactionPlan, null), facts: {} } });
-    expect(told).toContain(`What was said just before:\n${plan?.shown.earlier.join("\n")}`);
-    expect(told).toContain("Files changed: modify b.md; delete a.md");
+    const text = systemText({ context: { summary: carryOut(plan as CompactionPlan, null), facts: {} } });
+    expect(text).toContain(`What was said just before:\n${plan?.shown.earlier.join("\n")}`);
+    expect(text).toContain("Files changed: modify b.md; delete a.md");
     const hard = planCompaction([...history.slice(2), ...talk(9000), asked], null, { limit: 6000 });
     expect(hard?.shown).toMatchObject({ level: "extreme", earlier: [] });
   });

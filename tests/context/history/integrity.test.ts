@@ -12,7 +12,7 @@ import {
 const [system, human, words] = [new SystemMessage("s"), new HumanMessage("h"), new AIMessage("a")];
 const call = new AIMessage({ content: "", tool_calls: [{ id: "1", name: "read_file", args: {} }] });
 const result = new ToolMessage({ tool_call_id: "1", content: "r" });
-const told = (found: readonly { problem: string }[]): string[] => found.map(({ problem }) => problem);
+const problemsOf = (found: readonly { problem: string }[]): string[] => found.map(({ problem }) => problem);
 const described = { name: "a", description: "b" };
 const identity = { name: "identity", text: "<!-- layer: identity -->\nYou are …" };
 
@@ -30,7 +30,7 @@ describe("what is looked at around a model call (CTX-20)", () => {
 
   it("reports at the start what the model cannot work with", () => {
     const silent = { name: "a", description: " " };
-    expect(told(checkStart({ history: [words], tools: [described, silent] }))).toEqual([
+    expect(problemsOf(checkStart({ history: [words], tools: [described, silent] }))).toEqual([
       "there is no message of the user",
       "two tools have the name a",
       "no description: a",
@@ -38,7 +38,7 @@ describe("what is looked at around a model call (CTX-20)", () => {
   });
 
   it("reports a system text that lacks its protection, has an empty part, or is too long", () => {
-    expect(told(checkSystem([{ name: "task", text: " " }], 30_001))).toEqual([
+    expect(problemsOf(checkSystem([{ name: "task", text: " " }], 30_001))).toEqual([
       "the identity and its protection are missing",
       "empty: task",
       "the system text has 30001 tokens; 30000 are enough",
@@ -51,7 +51,7 @@ describe("what is looked at around a model call (CTX-20)", () => {
     [900, ["warning"]],
     [901, ["error"]],
     [2000, ["error"]],
-  ])("tells of %i tokens of 1000", (tokens, severities) => {
+  ])("warns of %i tokens of 1000", (tokens, severities) => {
     expect(checkTokens(tokens, 1000).map(({ severity }) => severity)).toEqual(severities);
   });
 
@@ -61,8 +61,8 @@ describe("what is looked at around a model call (CTX-20)", () => {
     ["message 3 has the role system", [system, human, system, human]],
     ["message 3 is a result without a call", [system, human, result]],
     ["message 4 is a result without a call", [system, human, words, result]],
-  ])("tells that %s", (problem, messages) => {
-    expect(told(checkMessages(messages))).toEqual([problem]);
+  ])("reports that %s", (problem, messages) => {
+    expect(problemsOf(checkMessages(messages))).toEqual([problem]);
   });
 
   it("reports calls that cannot be answered, and those that were not", () => {
@@ -73,8 +73,8 @@ describe("what is looked at around a model call (CTX-20)", () => {
         { id: "1", name: "a", args: {} },
       ],
     });
-    expect(told(checkReply(nameless))).toEqual(["a call names no tool", "calls without an id of their own"]);
-    expect(told(checkEnd([call]))).toEqual([
+    expect(problemsOf(checkReply(nameless))).toEqual(["a call names no tool", "calls without an id of their own"]);
+    expect(problemsOf(checkEnd([call]))).toEqual([
       "calls without a result: 1",
       "the turn does not end with words of the assistant",
     ]);

@@ -12,11 +12,11 @@ import { countMessages } from "../../../src/context/tokens/tokens.ts";
 import type { ConversationSummary } from "../../../src/state.ts";
 import { randomHistory } from "./random-history.ts";
 
-const said = (turn: number): BaseMessage[] => [
+const turnOf = (turn: number): BaseMessage[] => [
   new HumanMessage({ id: `h${turn}`, content: `question ${turn}` }),
   new AIMessage({ id: `a${turn}`, content: `answer ${turn}` }),
 ];
-const talk = (turns: number): BaseMessage[] => Array.from({ length: turns }, (_, turn) => said(turn)).flat();
+const talk = (turns: number): BaseMessage[] => Array.from({ length: turns }, (_, turn) => turnOf(turn)).flat();
 const idsOf = (messages: readonly BaseMessage[]): (string | undefined)[] => messages.map(({ id }) => id);
 const requestsIn = (messages: readonly BaseMessage[]): number =>
   messages.filter((message) => message.getType() === "human").length;
@@ -92,7 +92,7 @@ describe("an early cut (COMP-16)", () => {
   });
 
   it("keeps older rounds with results of tools or attachments while there is room, the newest first", () => {
-    const attached = said(3);
+    const attached = turnOf(3);
     attached[0] = new HumanMessage({
       id: "h3",
       content: [
@@ -105,7 +105,15 @@ describe("an early cut (COMP-16)", () => {
       content: "that",
       additional_kwargs: { attachments: [{ path: "a.png" }] },
     });
-    const history = [...read(0), ...said(1), ...read(2, 4000), ...attached, noted, ...said(5), ...talk(15).slice(-10)];
+    const history = [
+      ...read(0),
+      ...turnOf(1),
+      ...read(2, 4000),
+      ...attached,
+      noted,
+      ...turnOf(5),
+      ...talk(15).slice(-10),
+    ];
     const last = idsOf(history.slice(-10));
     const all = cutEarly(history, Infinity);
     expect(idsOf(all.shown)).toEqual(["h0", "c0", "t0", "a0", "h2", "c2", "t2", "a2", "h3", "a3", "h4", ...last]);

@@ -21,7 +21,7 @@ export interface RecordedRound {
   calls?: RecordedCall[];
 }
 
-/** What a recording tells: `opening` once, then `repeats` over and over while the model is let. */
+/** What a recording contains: `opening` once, then `repeats` over and over while the model is let. */
 export interface Recording {
   name: string;
   request: string;

@@ -89,7 +89,7 @@ describe("plan_mode_respond", () => {
     [true, /agrees with the plan/u],
     [{ type: "respond", text: "Write first" }, /answered: Write first/u],
     [{ type: "reject", message: "not now" }, /does not want this plan.*not now/u],
-  ])("pauses for a review of the plan; %j is told to the model", async (answer, expected) => {
+  ])("pauses for a review of the plan; %j is sent to the model", async (answer, expected) => {
     const flow = await start({ script: [plans, { text: "Understood." }] });
     await flow.send("Show me a plan first", free);
     expect((await flow.interrupts())[0]?.value).toMatchObject({ kind: "plan_review", question: "1. Read\n2. Write" });

@@ -72,7 +72,7 @@ describe("attempt_completion", () => {
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai", "tool", "ai", "tool", "ai"]);
     expect(messages.at(-1)?.text).toBe("The file says 1.");
     expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("completed");
-    expect(flow.heard.get(messages.at(-1)?.id ?? "")).toBe("The file says 1.");
+    expect(flow.streamed.get(messages.at(-1)?.id ?? "")).toBe("The file says 1.");
     expect(flow.events).toContainEqual(
       expect.objectContaining({ type: "agentic_loop.complete", end_reason: "completed" }),
     );

@@ -30,7 +30,7 @@ describe("an output that is cut at the length limit", () => {
     const { messages } = await flow.send("Tell me of the mill", free);
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai"]);
     expect(messages[1]?.text).toBe(story);
-    if (stream) expect([...flow.heard]).toEqual([[messages[1]?.id, story]]);
+    if (stream) expect([...flow.streamed]).toEqual([[messages[1]?.id, story]]);
     expect(flow.events).toContainEqual({ type: "output_continued", round: 2, max_rounds: 5 });
     expect(flow.events).toContainEqual(expect.objectContaining({ type: "agentic_loop.complete", iterations: 1 }));
     flow.model.assertFinished();
@@ -79,7 +79,7 @@ describe("an output that is cut at the length limit", () => {
     const flow = await start({ stream: true, script: [cut("So far so good. "), { fault }] });
     const { messages } = await flow.send("Tell me", free);
     expect(messages.at(-1)?.text).toBe("So far so good. ");
-    expect([...flow.heard.values()]).toEqual(["So far so good. "]);
+    expect([...flow.streamed.values()]).toEqual(["So far so good. "]);
     expect(flow.events).toContainEqual(
       expect.objectContaining({ type: "agentic_loop.error", error_type: "output_not_continued" }),
     );
@@ -112,7 +112,7 @@ describe("an output that is cut at the length limit", () => {
         const { messages } = await flow.send("Tell me of the mill", free);
         const reply = messages.at(-1);
         expect(reply?.text).toBe(story);
-        expect(flow.heard.get(reply?.id ?? "")).toBe(story);
+        expect(flow.streamed.get(reply?.id ?? "")).toBe(story);
       }),
       { numRuns: 25 },
     );
@@ -134,7 +134,7 @@ describe("a tool call that is cut at the length limit", () => {
     );
 
   it.each([true, false])(
-    "is never run, and the model is told; the whole ones are run, streamed: %s",
+    "is never run, and the model gets the reason; the whole ones are run, streamed: %s",
     async (stream) => {
       const flow = await start({ stream, script: [half, { text: "One file is written, the other was too long." }] });
       const { messages } = await flow.send("Write two files", free);

@@ -25,7 +25,7 @@ const busy =
   (request: ModelRequest): ModelStep =>
     mayCall(request) ? { ...reads(`file-${request.index}`), usage: usage(tokens) } : { text, usage: usage(tokens) };
 
-/** The same call at each round, whatever comes of it. */
+/** The same call at each round, whatever its result. */
 const stubborn = (request: ModelRequest): ModelStep =>
   mayCall(request) ? reads("missing.txt") : { text: "The file is not there." };
 

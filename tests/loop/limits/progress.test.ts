@@ -6,7 +6,7 @@ it.each([0, 7, 1_763_800_000])(
   "keeps a call that was cut off, also where the provider gives it the number %i",
   (index) => {
     const progress = createProgress();
-    const hear = (args: string, id?: string): void => {
+    const receive = (args: string, id?: string): void => {
       const piece = {
         index,
         args,
@@ -15,8 +15,8 @@ it.each([0, 7, 1_763_800_000])(
       };
       progress.recordChunk("node:1", new AIMessageChunk({ id: "answer", content: "", tool_call_chunks: [piece] }));
     };
-    hear('{"path":', "one");
-    hear('"a');
+    receive('{"path":', "one");
+    receive('"a');
     expect(progress.streamedAnswer("node:1")?.calls).toEqual([{ id: "one", name: "look", args: '{"path":"a' }]);
   },
 );

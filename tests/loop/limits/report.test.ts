@@ -40,7 +40,7 @@ describe("the report of a loop (LOOP-06)", () => {
         errors: ["Error (not_found): no a"],
       },
     ],
-  ])("%s tells calls, results, words and errors", (_, messages, expected) => {
+  ])("%s has calls, results, words and errors", (_, messages, expected) => {
     const report = loopReport({ ...begun, messages }, 2000);
     expect(report).toMatchObject({ ...expected, is_running: true, is_cancelled: false, end_time: null });
     expect(report).toMatchObject({ start_time: 1000, worked_ms: 800 });

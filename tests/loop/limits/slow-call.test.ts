@@ -10,20 +10,20 @@ afterEach(() => {
 
 describe("a slow call", () => {
   it("says after 5 seconds, then every 10, that it still works, and nothing after its end", async () => {
-    const told: number[] = [];
+    const reported: number[] = [];
     const end = Promise.withResolvers<string>();
     const running = reportingElapsed(
       () => end.promise,
-      (seconds) => told.push(seconds),
+      (seconds) => reported.push(seconds),
     );
     await vi.advanceTimersByTimeAsync(4_999);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await vi.advanceTimersByTimeAsync(20_001);
-    expect(told).toEqual([5, 15, 25]);
+    expect(reported).toEqual([5, 15, 25]);
     end.resolve("done");
     expect(await running).toBe("done");
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(told).toEqual([5, 15, 25]);
+    expect(reported).toEqual([5, 15, 25]);
     expect(vi.getTimerCount()).toBe(0);
   });
 

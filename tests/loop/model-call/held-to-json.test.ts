@@ -44,9 +44,9 @@ it("estimates what was used where the vendor does not say", async () => {
   const { messages } = await flow.send("What does notes.txt say?", context);
   const reply = messages.findLast(isAIMessage);
   expect(reply?.additional_kwargs).toMatchObject({ usage_estimated: true });
-  const told = flow.events.find((event) => event.type === "token_usage");
-  expect(told?.input_tokens).toBeGreaterThan(100);
+  const usage = flow.events.find((event) => event.type === "token_usage");
+  expect(usage?.input_tokens).toBeGreaterThan(100);
   // "The file says: 4." and "It says four."
-  expect(told?.output_tokens).toBeGreaterThan(8);
-  expect(told?.output_tokens).toBeLessThan(30);
+  expect(usage?.output_tokens).toBeGreaterThan(8);
+  expect(usage?.output_tokens).toBeLessThan(30);
 });

@@ -46,7 +46,7 @@ describe("whether a model thinks is a run's choice", () => {
       { thinking: { type: "enabled" } },
       { thinking: { type: "disabled" } },
     ],
-  ])("%s is told %o where it says nothing, %o with thinking, %o without", async (model, usual, on, off) => {
+  ])("%s gets %o where the run says nothing, %o with thinking, %o without", async (model, usual, on, off) => {
     expect(await sent(model, {})).toMatchObject(usual);
     expect(await sent(model, { thinking: true })).toMatchObject(on);
     expect(await sent(model, { thinking: false })).toMatchObject(off);

@@ -33,9 +33,9 @@ it.each([true, false])(
       .filter(isAIMessage)
       .map(({ additional_kwargs: { reasoning_content } }) => reasoning_content);
     expect(thoughts).toEqual(["I have to look.", "Four."]);
-    const heard = [...running.heard.values()].join("");
-    if (stream) expect(heard).toContain("It says 4.");
-    expect(heard).not.toMatch(/think|tool▁|Four\./u);
+    const words = [...running.streamed.values()].join("");
+    if (stream) expect(words).toContain("It says 4.");
+    expect(words).not.toMatch(/think|tool▁|Four\./u);
     running.model.assertFinished();
   },
 );

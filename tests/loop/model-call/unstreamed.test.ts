@@ -46,7 +46,7 @@ describe.each<Wire>(["openai", "ollama"])("a model of %s that cannot stream (LLM
     });
     const { messages } = await flow.send("Read a.txt", context(wire));
     expect(messages.at(-1)?.text).toBe("It says: content of a.");
-    expect([...flow.heard.values()].filter((text) => text === "It says: content of a.")).toHaveLength(1);
+    expect([...flow.streamed.values()].filter((text) => text === "It says: content of a.")).toHaveLength(1);
     expect(flow.model.requests.map(isStreamed)).toEqual([true, false, false]);
     expect(flow.model.requests.map(({ body }) => body.model)).toEqual(Array(3).fill("scripted"));
     expect(degraded(flow)).toEqual([["without_streaming", error]]);

@@ -109,7 +109,7 @@ describe("the rest of an answer that was cut", () => {
         if (from < story.length) pieces.push(story.slice(from));
         const { messages } = await flow.send("Tell me of the mill", free);
         expect(reply(messages)).toBe(story);
-        expect(flow.heard.get(messages.at(-1)?.id ?? "")).toBe(story);
+        expect(flow.streamed.get(messages.at(-1)?.id ?? "")).toBe(story);
       }),
       { numRuns: 25 },
     );

@@ -47,7 +47,7 @@ const seen = ({ messages }: ModelRequest): string => messages.map(wireText).join
 
 interface Case {
   name: string;
-  said: string;
+  userText: string;
   context: Record<string, unknown>;
   /** What the model says, when so many answers have been given. */
   script: (request: ModelRequest, answered: number) => ModelStep;
@@ -62,7 +62,7 @@ interface Case {
 const cases: Case[] = [
   {
     name: "a failed model call",
-    said: "Do the work",
+    userText: "Do the work",
     context: { mode: "free_work", on_error: "ask" },
     script: (request, answered) =>
       roundOf(request) === 0 ? makes("first") : answered < 3 ? refuses : { text: "All is done." },
@@ -73,7 +73,7 @@ const cases: Case[] = [
   },
   {
     name: "an unclear request",
-    said: "write a report",
+    userText: "write a report",
     context: {},
     script: (request) =>
       hasPrompt(seen(request), clarify)
@@ -90,7 +90,7 @@ const cases: Case[] = [
   },
   ...(["parallel", "serial"] as const).map((mode) => ({
     name: `${mode} agents with questions`,
-    said: "Share the work",
+    userText: "Share the work",
     context: { mode: "free_work" },
     script: (asking: ModelRequest): ModelStep => {
       const who = askedBy(asking);
@@ -132,7 +132,7 @@ async function openQuestions(storage: Storage, session: Session): Promise<{ id: 
 async function answerAll(
   { answers, context }: Case,
   at: { storage: Storage; session: Session; runs: Runs },
-  told: (answered: number) => void,
+  onAnswer: (answered: number) => void,
   from: number,
 ): Promise<string[][]> {
   const rounds: string[][] = [];
@@ -141,7 +141,7 @@ async function answerAll(
     if (open.length === 0) return rounds;
     rounds.push(open.map(({ value }) => about(value)).toSorted());
     if (round >= answers.length) throw new Error(`One question too many: ${JSON.stringify(open)}`);
-    told(round + 1);
+    onAnswer(round + 1);
     // The last round is answered without an id where that is possible.
     const isPlain = open.length === 1 && round === answers.length - 1;
     const resume = isPlain ? answers[round] : Object.fromEntries(open.map(({ id }) => [id, answers[round]]));
@@ -158,7 +158,7 @@ it.each(cases)("asks the same, in the same order and once, wherever the process 
   const storage = withCopies(file, folder, (path) => copies.push({ path, answered }));
   const runs = agentRuns(storage, join(folder, "workspace"), model);
   const session = await createSession(file);
-  const input = { messages: [{ role: "user", content: one.said }] };
+  const input = { messages: [{ role: "user", content: one.userText }] };
   const first = await runs.start(session, request("agent", { input, context: one.context }));
   await collect(runs.follow(first.run_id, -1, never));
   const tell = (count: number): void => {

@@ -129,14 +129,14 @@ describe("a guarded turn", () => {
     ["a no", { decisions: [{ type: "reject", message: "enough" }] }, "enough"],
     ["edited arguments", { type: "edit", args: { path: "c", content: "c" } }, "did not confirm"],
     ["nonsense", { what: 1 }, "did not confirm"],
-  ])("takes %s for a refusal, which the model reads and answers", async (_, answer, told) => {
+  ])("takes %s for a refusal, which the model reads and answers", async (_, answer, expected) => {
     const flow = await start({ script: [creates("a"), creates("b"), { text: "Only a was made." }] });
     await flow.send("Make two files", guarded);
     const { messages } = await flow.answer(answer);
     const refused = messages.findLast(isToolMessage);
     expect(refused).toMatchObject({ tool_call_id: "b", status: "error" });
     expect(refused?.additional_kwargs).toMatchObject({ code: "CHAIN_DECLINED", errorType: "denied" });
-    expect(refused?.text).toContain(told);
+    expect(refused?.text).toContain(expected);
     expect(messages.at(-1)?.text).toBe("Only a was made.");
     expect([await exists(flow, "b"), await exists(flow, "c")]).toEqual([false, false]);
   });

@@ -181,15 +181,21 @@ describe("the tools of one reply", () => {
     flow.services.operations = operations;
     const { messages } = await flow.send("Look after a.txt", { mode: "free_work" });
     const [kept] = (await operations.list("session-1", { limit: 5, offset: 0 })).operations;
-    const told = { operation_id: kept?.operation_id, path: "a.txt", lines_added: 1, lines_removed: 0, first_line: 2 };
+    const operation = {
+      operation_id: kept?.operation_id,
+      path: "a.txt",
+      lines_added: 1,
+      lines_removed: 0,
+      first_line: 2,
+    };
     expect(kept).toMatchObject({ status: "success", message_id: messages[1]?.id, run_id: "run-1" });
     expect(flow.events).toContainEqual({
       type: "operation_recorded",
       tool_call_id: "one",
       operation: "modify",
-      ...told,
+      ...operation,
     });
-    expect(messages.find(isToolMessage)?.additional_kwargs["operations"]).toEqual([{ type: "modify", ...told }]);
+    expect(messages.find(isToolMessage)?.additional_kwargs["operations"]).toEqual([{ type: "modify", ...operation }]);
   });
 
   it("are kept in the history with the arguments they were run with, where the model's were broken (ERR-12)", async () => {

@@ -125,7 +125,7 @@ function play({ steps, stops }: Turn, onStop: () => void): (request: ModelReques
   return () => {
     if (at === stops && !isStopped) {
       isStopped = true;
-      return { text: "never said", hold: { after: 0, until: new Promise(() => onStop()) } };
+      return { text: "never sent", hold: { after: 0, until: new Promise(() => onStop()) } };
     }
     const next = steps[at];
     at += 1;
@@ -219,8 +219,8 @@ async function take(session: Session, given: Turn): Promise<ModelRequest[]> {
     }
     if (questions.length === 0) break;
     const word = answers[asked] ?? "reject";
-    const said = word === "respond" ? { type: "respond", message: "The first one" } : { type: word };
-    begin = { resume: Object.fromEntries(questions.map((id) => [id, said])) };
+    const decision = word === "respond" ? { type: "respond", message: "The first one" } : { type: word };
+    begin = { resume: Object.fromEntries(questions.map((id) => [id, decision])) };
     asked += 1;
   }
   return [...model.requests];

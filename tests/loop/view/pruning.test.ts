@@ -117,13 +117,13 @@ describe("a model that may leave messages out", () => {
     expect(textsOf(shown).join("\n")).not.toContain("Hello.");
   });
 
-  it("is not heard when it repeats a hint, streamed or not, nor is the hint stored", async () => {
+  it("is not sent to readers when it repeats a hint, streamed or not, nor is the hint stored", async () => {
     for (const stream of [true, false]) {
       const chunks = ["Fine", ".\n", "\n[Hi", "nt: message_id: 012", "3abcd]"];
       const flow = await start({ stream, script: [stream ? { chunks } : { text: chunks.join("") }] });
       const { messages } = await flow.send("Hi", withTools);
       expect(messages.at(-1)?.text).toBe("Fine.");
-      if (stream) expect([...flow.heard.values()].at(-1)).toBe("Fine.");
+      if (stream) expect([...flow.streamed.values()].at(-1)).toBe("Fine.");
       await flow.close();
     }
   });
@@ -172,10 +172,10 @@ describe("a conversation above its safe zone", () => {
     expect(messages.filter((message) => message.getType() === "tool").every(({ text }) => text.length > 3000)).toBe(
       true,
     );
-    const told = flow.events.findLast((event) => event.type === "context_pruned");
-    expect(told).toMatchObject({ deleted: 0, cleared: 3 });
-    expect(told?.type === "context_pruned" && told.tokens_before - told.tokens_after).toBeGreaterThan(2500);
-    const { type: _type, ...counts } = told ?? { type: "context_pruned" };
+    const pruned = flow.events.findLast((event) => event.type === "context_pruned");
+    expect(pruned).toMatchObject({ deleted: 0, cleared: 3 });
+    expect(pruned?.type === "context_pruned" && pruned.tokens_before - pruned.tokens_after).toBeGreaterThan(2500);
+    const { type: _type, ...counts } = pruned ?? { type: "context_pruned" };
     expect(logged.findLast(({ name }) => name === "context_pruned")?.fields).toEqual({
       session_id: "session-1",
       run_id: "run-1",

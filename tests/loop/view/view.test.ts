@@ -174,10 +174,10 @@ describe("the view of any conversation, compacted, pruned and cut to the window"
         const isGone = ({ id }: BaseMessage): boolean => id !== last.id && marked.has(short.get(id ?? "") ?? "");
         expect(prompt.filter((message) => isGone(message))).toEqual([]);
         expect(JSON.stringify(toWire([...history, ...turn]))).toBe(before);
-        // What the view is said to take is what it takes, but for the notes of the moment.
+        // The reported size of the view is what it takes, but for the notes of the moment.
         const tokens = state.view?.tokens ?? 0;
-        const said = prompt.filter(({ id }) => id !== undefined);
-        expect(tokens).toBeGreaterThanOrEqual(countMessages(said));
+        const withIds = prompt.filter(({ id }) => id !== undefined);
+        expect(tokens).toBeGreaterThanOrEqual(countMessages(withIds));
         // It fits, or only what has to be there is left of the history, and no more may be cleared.
         const fits = tokens <= limit * 0.9;
         expect(fits || prompt[1]?.id === last.id).toBe(true);
@@ -230,7 +230,7 @@ it("counts a tool with its whole definition", async () => {
   const history = [new HumanMessage({ id: "h", content: "Fill it" })];
   const without = await see(stand({ history }, [], 100_000));
   const withIt = await see(stand({ history, tools: [large] }, [], 100_000));
-  const told = countText(JSON.stringify(toLangChainTools([large])));
+  const expected = countText(JSON.stringify(toLangChainTools([large])));
   const added = (withIt.state.view?.tokens ?? 0) - (without.state.view?.tokens ?? 0);
-  expect(Math.abs(added - told)).toBeLessThan(10);
+  expect(Math.abs(added - expected)).toBeLessThan(10);
 });

@@ -69,7 +69,7 @@ interface Ending {
   isPartial: boolean;
   /** The other ways in which the model was asked. */
   degraded: string[];
-  told: string;
+  events: string;
 }
 
 async function sendThrough(flow: TestWorkflow, model: string): Promise<Ending> {
@@ -90,7 +90,7 @@ async function sendThrough(flow: TestWorkflow, model: string): Promise<Ending> {
     kept: last?.getType() === "ai" ? last.text : "",
     isPartial: last?.additional_kwargs["is_partial"] === true,
     degraded: flow.events.flatMap((event) => (event.type === "degraded" ? [event.plan] : [])),
-    told: JSON.stringify(flow.events),
+    events: JSON.stringify(flow.events),
   };
 }
 
@@ -116,13 +116,13 @@ async function play({ wire, isStreamed, fault }: Case): Promise<void> {
     const expected = isAskedWhole ? "answered" : outcome;
     expect(ending.outcome).toBe(expected);
     expect(ending.degraded).toEqual(isAskedWhole ? ["without_streaming"] : []);
-    expect(ending.told).not.toContain("1234567");
+    expect(ending.events).not.toContain("1234567");
     expect(existsSync(join(flow.workspace, "half.txt")), "a tool ran on half of its arguments").toBe(false);
     const isBroken = fault.isBegun === true && expected !== "answered";
     expect(ending.isPartial).toBe(isBroken && isStreamed);
     if (isBroken && isStreamed) {
       expect(ending.kept.startsWith(beginning)).toBe(true);
-      expect([...flow.heard.values()]).toContain(ending.kept);
+      expect([...flow.streamed.values()]).toContain(ending.kept);
     }
   } finally {
     await Promise.all([flow.close(), server.close()]);

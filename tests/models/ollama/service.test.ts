@@ -84,7 +84,7 @@ function listen(service: OllamaService): OllamaEvent[] {
 }
 
 describe("the health of Ollama (LLM-15)", () => {
-  it("is RUNNING where it tells its version", async () => {
+  it("is RUNNING where it reports its version", async () => {
     const { service } = await start();
     expect(service.state()).toBeUndefined();
     expect(await service.check()).toMatchObject({ status: "RUNNING", version: "0.12.9", problem: null, models: [] });
@@ -252,7 +252,7 @@ describe("the models of Ollama", () => {
 });
 
 describe("changes of Ollama", () => {
-  it("are told to who follows: how it is now, then its status and its models", async () => {
+  it("are sent to listeners: how it is now, then its status and its models", async () => {
     const { server, service, logged } = await start();
     server.models = [qwen];
     const events = listen(service);

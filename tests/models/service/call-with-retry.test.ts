@@ -67,7 +67,7 @@ describe("callWithRetry", () => {
 
   it("repeats as long as the signal lets it where no limit is wanted, and ends at once with the signal (LOOP-16)", async () => {
     const stop = new AbortController();
-    const told: number[] = [];
+    const retries: number[] = [];
     let tries = 0;
     const endless = callWithRetry(
       async () => {
@@ -79,14 +79,14 @@ describe("callWithRetry", () => {
         delays,
         maxRetries: -1,
         onRetry: (attempt) => {
-          told.push(attempt);
+          retries.push(attempt);
           if (attempt === 40) stop.abort(new AppError("cancelled", "The user has had enough."));
         },
       },
     );
     await expect(endless).rejects.toMatchObject({ code: "cancelled" });
     expect(tries).toBe(40);
-    expect(told).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
+    expect(retries).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
   });
 
   it("repeats at most twice after 429", async () => {

@@ -30,7 +30,7 @@ describe("an error of a model client", () => {
     expect(logged(error)).not.toContain(key);
   });
 
-  it("is the cause of what is told where it repeats no key", () => {
+  it("is the cause of the error where it repeats no key", () => {
     const thrown = Object.assign(new Error("no such field"), { status: 400 });
     expect(toModelError(thrown, target).cause).toBe(thrown);
     expect(logged(toModelError(thrown, target))).toContain("no such field");

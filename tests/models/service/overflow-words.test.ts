@@ -18,7 +18,7 @@ describe("a conversation that is too long, in the words of vendors (COMP-15)", (
     "input is too long for the requested model",
     "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
     "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (5000 in the messages, 4000 in the completion). Please reduce max_tokens.",
-  ])("is told by %j", (text) => {
+  ])("is recognised by %j", (text) => {
     expect(codeOf(text)).toBe("context_overflow");
   });
 
@@ -43,7 +43,7 @@ describe("a conversation that is too long, in the words of vendors (COMP-15)", (
     expect(codeOf(text, status)).toBe(code);
   });
 
-  it("is told by the name of the error, whatever it was answered with", () => {
+  it("is recognised by the name of the error, whatever it was answered with", () => {
     const error = Object.assign(new Error("Too many."), { name: "ContextOverflowError", status: 429 });
     expect(toModelError(error).code).toBe("context_overflow");
   });

@@ -82,17 +82,17 @@ describe("what a reader is advised (LLM-06)", () => {
     ],
   ])("of a model that is too late %s", async (_name, chunks, shorter, message, advice) => {
     const timeouts = { firstTokenMs: 5000, idleMs: 5000, totalMs: 5000, ...shorter };
-    const heard: ChatGenerationChunk[] = [];
+    const pieces: ChatGenerationChunk[] = [];
     const stream = watchStream(() => silentAfter(...chunks), { signal: undefined, timeouts });
     const reading = (async () => {
-      for await (const piece of stream) heard.push(piece);
+      for await (const piece of stream) pieces.push(piece);
     })();
     await expect(reading).rejects.toMatchObject({
       code: "timeout",
       message: `The model ${message}`,
       suggestion: expect.stringContaining(advice),
     });
-    expect(heard).toEqual(chunks);
+    expect(pieces).toEqual(chunks);
   });
 });
 
@@ -144,13 +144,13 @@ describe("an answer that comes too late", () => {
     ["without a first word", keepAlive(), { firstTokenMs: 5 }, "", "said nothing"],
     ["silent in the middle, kept alive by nothing", keepAlive("one "), { idleMs: 5 }, "one ", "fell silent"],
     ["without an end", keepAlive("one "), { totalMs: 5 }, "one ", "no whole answer"],
-  ])("%s is given up", async (_name, chunks, shorter, heard, says) => {
+  ])("%s is given up", async (_name, chunks, shorter, expectedText, says) => {
     const { text, error } = await read(
       watchStream(() => chunks, { signal: undefined, timeouts: { ...long, ...shorter } }),
     );
-    expect(text).toBe(heard);
+    expect(text).toBe(expectedText);
     expect(error).toMatchObject({ code: "timeout", message: expect.stringContaining(says) });
-    expect(brokeMidStream(error)).toBe(heard !== "");
+    expect(brokeMidStream(error)).toBe(expectedText !== "");
   });
 
   it("and never ends is cut off where no model writes more", async () => {

@@ -20,7 +20,11 @@ describe("calls in a text", () => {
   it.each<[string, string, unknown[]]>([
     ["grammar A", `Hi.\n${invoke("read_file", { path: "a" })}\n\nbye`, ["Hi.\n", read("a"), "bye"]],
     ["a call without parameters", invoke("list_tasks"), [{ list_tasks: {} }]],
-    ["a tool that nobody has, so that the model is told", invoke("nothing", { a: "1" }), [{ nothing: { a: "1" } }]],
+    [
+      "a tool that nobody has, so that the model gets an error",
+      invoke("nothing", { a: "1" }),
+      [{ nothing: { a: "1" } }],
+    ],
     [
       "several in one envelope, in order",
       '<tool_use><invoke name="read_file"><parameter name="path">a</parameter></invoke><invoke name="list_tasks"/></tool_use>',
@@ -222,7 +226,7 @@ describe("calls that are broken", () => {
   });
 });
 
-it("tells a call before it is whole, and gives it at once when it is (XML-03)", () => {
+it("reports a call before it is whole, and gives it at once when it is (XML-03)", () => {
   const parser = createTextCallParser(toolNames);
   expect(parser.push("<tool_use><inv")).toEqual([]);
   expect(parser.push('oke name="read_file">')).toEqual([

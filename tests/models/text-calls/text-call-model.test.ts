@@ -14,7 +14,7 @@ const tool = {
   type: "function",
   function: {
     name: "weather",
-    description: "Tells the weather.",
+    description: "Reports the weather.",
     parameters: {
       type: "object",
       properties: {
@@ -62,7 +62,7 @@ describe("a model that writes its calls", () => {
   it.each([
     ["invoke", '<invoke name="weather">'],
     ["tags", "<weather>\n<city>"],
-  ] as const)("is told its tools in the form it writes (%s)", async (grammar, sample) => {
+  ] as const)("gets its tools in the form it writes (%s)", async (grammar, sample) => {
     const model = await start(grammar, { text: "None." });
     await model.bindTools([tool]).invoke("Weather?");
     const system = wireText(server.requests[0]?.messages[0] ?? { role: "none" });
@@ -71,7 +71,7 @@ describe("a model that writes its calls", () => {
     expect(system).toContain('- days (optional): How many {"type":"integer"}');
   });
 
-  it("is told nothing of tools where it has none, and of a forced one alone", async () => {
+  it("gets no text about tools where it has none, and of a forced one alone", async () => {
     const model = await start("invoke", { text: "a" }, { text: "b" });
     await model.invoke("Weather?");
     expect(server.requests[0]?.messages).toHaveLength(1);

@@ -24,7 +24,7 @@ const tools = ["weather", "read_file"].map((name) => ({
   },
 }));
 
-/** What comes of a reply: words, thoughts and calls. */
+/** The parts of a reply: text, thoughts and calls. */
 interface Read {
   words: string;
   thoughts: unknown;
@@ -56,7 +56,7 @@ async function start(name: string, ...script: ModelStep[]) {
       const chunks: AIMessageChunk[] = [];
       for await (const chunk of await bound.stream(ask)) chunks.push(chunk);
       const sum = chunks.reduce((left, right) => concat(left, right));
-      return { ...inShort(sum), told: chunks.map(({ text }) => text) };
+      return { ...inShort(sum), texts: chunks.map(({ text }) => text) };
     },
   };
 }
@@ -205,8 +205,8 @@ describe("a reply of a model with calls of its own", () => {
 
   it("is sent on as it comes, and only held back where a tag may begin", async () => {
     const model = await start("small", { chunks: ["One ", "two ", "<b", ">", " <th", "ree"] });
-    const { told } = await model.streamed();
-    expect(told.filter((text) => text !== "")).toEqual(["One ", "two ", "<b", ">", " ", "<three"]);
+    const { texts } = await model.streamed();
+    expect(texts.filter((text) => text !== "")).toEqual(["One ", "two ", "<b", ">", " ", "<three"]);
   });
 
   it("keeps the thoughts of the server beside those of the words, and its calls", async () => {
@@ -244,10 +244,10 @@ describe("a reply that begins in a thought", () => {
     }
   });
 
-  it("is told as a thought while it streams, never as words", async () => {
+  it("is sent as a thought while it streams, never as words", async () => {
     const model = await start("deepseek-r1:7b", { chunks: ["Hm", ", so", "me rain?</th", "ink>\n\n", "Sunny."] });
-    const { told, thoughts } = await model.streamed();
-    expect(told.join("")).toBe("Sunny.");
+    const { texts, thoughts } = await model.streamed();
+    expect(texts.join("")).toBe("Sunny.");
     expect(thoughts).toBe("Hm, some rain?");
   });
 
@@ -255,7 +255,7 @@ describe("a reply that begins in a thought", () => {
     const text = "Hm.\n</think>\n\nSunny.";
     const model = await start("nobody", { text }, { text }, { text });
     expect(await model.whole()).toMatchObject({ words: "Sunny.", thoughts: "Hm.\n" });
-    expect((await model.streamed()).told.join("")).toBe("Sunny.");
+    expect((await model.streamed()).texts.join("")).toBe("Sunny.");
     expect(await model.whole()).toMatchObject({ words: "Sunny.", thoughts: "Hm.\n" });
   });
 
@@ -345,7 +345,7 @@ it("comes to the same words, thoughts and calls wherever a stream was cut into c
       };
       const once = await stream([reply.text]);
       expect(await stream(reply.pieces)).toEqual(once);
-      // What only the end of a thought has told is known too late in a stream, also where the rest has taken it back.
+      // What only the end of a thought has shown is known too late in a stream, also where the rest has taken it back.
       let opens = opensInThought;
       let isLearnt = false;
       const habits = {

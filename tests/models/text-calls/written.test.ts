@@ -64,7 +64,7 @@ describe("a conversation that is written", () => {
       additional_kwargs: { reasoning_content: "Hm" },
     });
 
-  it("tells tools after the system text, calls as words and their results as one message of the user (XML-14)", () => {
+  it("writes tools after the system text, calls as words and their results as one message of the user (XML-14)", () => {
     const written = writtenMessages(
       [
         new SystemMessage("You."),

@@ -25,7 +25,7 @@ async function serve(...script: ModelStep[]): Promise<ModelServer> {
   return server;
 }
 
-/** The vendors, the file of each, what it tells of its thoughts, and the tokens that its cache has saved. */
+/** The vendors, the file of each, what it returns of its thoughts, and the tokens that its cache has saved. */
 const vendors = [
   ["openai:gpt-4o-mini", "openai", false, 128],
   ["zhipu:glm-4.7", "glm", true, 128],
@@ -70,12 +70,12 @@ describe.each(vendors)("an answer of %s", (name, file, thinks, cached) => {
     expect(thoughts).toEqual(thinks ? ["It says ", "four."] : []);
   });
 
-  it("tells the tokens that were used and those that the cache has saved", async () => {
+  it("reports the tokens that were used and those that the cache has saved", async () => {
     const server = await serve({ wire: wireOf(file, "call") }, { wire: wire(`${file}-whole.json`) });
     const model = vendorModel(name, server);
     const used = { input_tokens: 300, output_tokens: 40, total_tokens: 340 };
     const streamed = usageOf((await read(model)).sum);
-    // A server of one's own tells nothing while it streams.
+    // A server of one's own reports no usage while it streams.
     if (file === "compatible") expect(streamed).toBeUndefined();
     else expect(streamed).toMatchObject(used);
     expect(streamed?.input_token_details?.cache_read).toBe(cached);
@@ -103,7 +103,7 @@ describe("an answer that the vendor breaks off", () => {
   });
 });
 
-describe("a failure that a gateway tells in the stream", () => {
+describe("a failure that a gateway sends in the stream", () => {
   it.each([
     [429, "rate_limit", true],
     [502, "server", true],

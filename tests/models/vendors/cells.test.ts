@@ -67,12 +67,12 @@ const tool = (name: string): object => ({
 });
 const forced = { tools: [tool("a"), tool("b")], tool_choice: "a" };
 
-/** What a request says of thinking, by whatever field; where a vendor has none, the temperature tells. */
+/** What a request says of thinking, by whatever field; where a vendor has none, the temperature shows it. */
 function thinks(vendor: VendorName, { body }: ModelRequest): unknown {
   if (vendor === "openai") return !("temperature" in body);
   if (vendor === "own") return body["temperature"] === 0.875;
-  const said = body["thinking"] ?? body["enable_thinking"] ?? body["think"];
-  return typeof said === "object" && said !== null && "type" in said ? said.type === "enabled" : said;
+  const field = body["thinking"] ?? body["enable_thinking"] ?? body["think"];
+  return typeof field === "object" && field !== null && "type" in field ? field.type === "enabled" : field;
 }
 
 function temperatureIn({ body }: ModelRequest): unknown {
@@ -96,7 +96,7 @@ const twoTurns = [
 ];
 const broken = ["network_error", "insufficient_system_resource"];
 
-/** What a cell says, seen in what a vendor is sent, or in what comes of its bytes. */
+/** What a cell says, seen in what a vendor is sent, or in the message that its bytes become. */
 const checks: Record<string, (vendor: VendorName, cell: string) => Promise<void>> = {
   async thinkingField(vendor, cell) {
     const fields = ["thinking", "enable_thinking", "think", "chat_template_kwargs"];
@@ -202,7 +202,7 @@ const checks: Record<string, (vendor: VendorName, cell: string) => Promise<void>
     expect(path).toBe(cell === "–" ? usual : usual.replace("/v1", cell));
   },
   async beginningWhileThinking(vendor, cell) {
-    // Of a model that thinks, whoever asks for the rest is told first whether it can be begun.
+    // Of a model that thinks, it is known before the rest is requested whether it can be begun.
     const { maker, profile } = makerOf(vendor);
     expect(maker.takesBeginning?.(profile, on) ?? false).toBe(cell === "yes");
     if (cell === "no") return;

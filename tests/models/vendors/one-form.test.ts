@@ -38,8 +38,8 @@ const vendors = [
   ["ollama:qwen3:8b", "ollama", "qwen3:8b"],
 ] as const;
 
-/** What every vendor's answer is told as (table 18.9), in LangChain's words. */
-function told(message: AIMessage | AIMessageChunk): object {
+/** The form that every vendor's answer gets (table 18.9), in LangChain's words. */
+function formOf(message: AIMessage | AIMessageChunk): object {
   const { total_tokens, input_tokens, output_tokens, input_token_details } = usageOf(message) ?? {};
   const { finish_reason, done_reason, model_name, model } = message.response_metadata;
   return {
@@ -66,10 +66,10 @@ describe("an answer has one form, whoever gave it (LLM-02)", () => {
       hasEnded: true,
       model,
     };
-    expect(told(await client.invoke(question))).toEqual(form);
+    expect(formOf(await client.invoke(question))).toEqual(form);
     const chunks: AIMessageChunk[] = [];
     for await (const chunk of await client.stream(question)) chunks.push(chunk);
-    expect(told(chunks.reduce((left, right) => concat(left, right)))).toEqual(form);
+    expect(formOf(chunks.reduce((left, right) => concat(left, right)))).toEqual(form);
     const written = chunks
       .flatMap(({ tool_call_chunks = [] }) => tool_call_chunks.map(({ args = "" }) => args))
       .join("");
@@ -83,8 +83,8 @@ describe("an answer has one form, whoever gave it (LLM-02)", () => {
     const data: unknown = JSON.parse(JSON.stringify(mapChatMessagesToStoredMessages([answer])));
     const [again] = mapStoredMessagesToChatMessages(data as ReturnType<typeof mapChatMessagesToStoredMessages>);
     // Usage is kept beside (`llm_metadata`), since LangChain's data has no place for it.
-    const without = { ...told(answer), usage: [undefined, undefined, undefined, undefined] };
-    expect(told(again as AIMessage)).toEqual(without);
+    const without = { ...formOf(answer), usage: [undefined, undefined, undefined, undefined] };
+    expect(formOf(again as AIMessage)).toEqual(without);
     const result = new ToolMessage({ tool_call_id: "call_1", content: "4" });
     expect(convertMessagesToCompletionsMessageParams({ messages: [answer, result] })).toMatchObject([
       {

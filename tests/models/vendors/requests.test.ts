@@ -69,7 +69,7 @@ const thoughtsIn = ({ messages }: ModelRequest["body"]): unknown[] =>
     .filter(({ role }) => role === "assistant")
     .map((message) => message["reasoning_content"] ?? message["thinking"]);
 
-/** What a server of Ollama tells of a model that can think. */
+/** What a server of Ollama reports of a model that can think. */
 const installed: ProfileRows = { "ollama:qwen3:8b": { thinking: "optional" } };
 
 describe("thoughts on their way back", () => {
@@ -239,7 +239,7 @@ it("asks Zhipu for no temperature that it does not have", async () => {
   expect(await sent("deepseek:deepseek-chat", { options })).toHaveProperty("temperature", 1.6);
 });
 
-describe("what Ollama is told beside that", () => {
+describe("what Ollama gets beside that", () => {
   const name = "ollama:qwen3:8b";
   const options = async (sending: Sending): Promise<unknown> => (await sent(name, sending))["options"];
 

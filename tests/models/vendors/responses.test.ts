@@ -145,7 +145,7 @@ describe("a model that has no chat completions", () => {
     }
   });
 
-  it("tells its refusal as words", async () => {
+  it("returns its refusal as text", async () => {
     const events = [
       { type: "response.created", response: { id: "resp_1", model: "gpt-5-codex" } },
       { type: "response.refusal.done", refusal: "I cannot help with that." },

@@ -36,8 +36,8 @@ it("says of every quirk and vendor what the data says", () => {
   const rows = new Map(providersTable().map((row) => [row["quirk"]?.replaceAll("`", ""), row]));
   const quirks = new Set(Object.values(vendors).flatMap((quirk) => Object.keys(quirk)));
   for (const quirk of quirks) {
-    const told = Object.keys(vendors).map((vendor) => rows.get(quirk)?.[vendor]);
-    expect([quirk, ...told]).toEqual([
+    const cells = Object.keys(vendors).map((vendor) => rows.get(quirk)?.[vendor]);
+    expect([quirk, ...cells]).toEqual([
       quirk,
       ...Object.values(vendors).map((data) => written(new Map<string, unknown>(Object.entries(data)).get(quirk))),
     ]);

@@ -27,7 +27,7 @@ export function towards(server: ModelServer): typeof fetch {
 
 /**
  * The client of a vendor, at the scripted server; `own:` is a server of the user's own. With `rows` said of the models of
- * the last, and of Ollama, where a server has told what its models can.
+ * the last, and of Ollama, where a server has reported what its models can.
  */
 export function vendorModel(
   name: string,

@@ -38,7 +38,7 @@ describe("a vendor", () => {
     ["zhipu:glm-4.7", true, { tools: [tool], tool_choice: "read_file" }, [tool]],
     ["deepseek:deepseek-chat", true, { tools: [tool] }, [tool]],
     ["openai:gpt-4o-mini", true, {}, undefined],
-  ])("%s, asked with the search %s and %o, is told to search by %o", async (name, webSearch, call, expected) => {
+  ])("%s, asked with the search %s and %o, is asked to search by %o", async (name, webSearch, call, expected) => {
     const server = await serve({ text: "ok" });
     const model = vendorModel(name, server, webSearch ? { webSearch } : {}).withConfig(call);
     await model.invoke([new HumanMessage("when is high water")]);
@@ -79,9 +79,10 @@ describe("a run that wants its vendor to search", () => {
       typeof name === "string" ? vendorModel(name, app.model, options) : name;
     return app;
   }
-  const told = ({ events }: TestWorkflow, type: CustomEvent["type"]) => events.filter((event) => event.type === type);
+  const eventsOfType = ({ events }: TestWorkflow, type: CustomEvent["type"]) =>
+    events.filter((event) => event.type === type);
 
-  it("has it told so, and keeps what it found on the reply (SEARCH-01, SEARCH-05)", async () => {
+  it("reports it, and keeps what it found on the reply (SEARCH-01, SEARCH-05)", async () => {
     const app = await start({ wire: wire("glm-search.json") }, { text: "You are welcome." });
     const context = { mode: "free_work", model: "zhipu:glm-4.7" };
     const state = await app.send("when is high water", { ...context, web_search: "provider" });
@@ -89,14 +90,14 @@ describe("a run that wants its vendor to search", () => {
     expect(app.model.requests[0]?.body.tools).toContainEqual(search);
     expect(app.model.requests[1]?.body.tools).not.toContainEqual(search);
     expect(state.messages.at(-1)?.additional_kwargs["web_search_results"]).toEqual(found);
-    expect(told(app, "web_search_complete")).toEqual([
+    expect(eventsOfType(app, "web_search_complete")).toEqual([
       { type: "web_search_complete", engine: "zhipu", count: 2, results: found },
     ]);
     expect(JSON.stringify(app.model.requests[1]?.messages)).not.toContain("example.com");
-    expect([...told(app, "web_search_started"), ...told(app, "web_search_error")]).toEqual([]);
+    expect([...eventsOfType(app, "web_search_started"), ...eventsOfType(app, "web_search_error")]).toEqual([]);
   });
 
-  it("is told once in a turn that its vendor cannot, and is answered without", async () => {
+  it("reports once in a turn that its vendor cannot, and is answered without", async () => {
     const list = { name: "list_files", arguments: { path: "." } };
     const app = await start({ toolCalls: [list] }, { text: "I do not know." });
     const state = await app.send("when is high water", {
@@ -105,7 +106,9 @@ describe("a run that wants its vendor to search", () => {
       web_search: "provider",
     });
     expect(state.messages.at(-1)?.text).toBe("I do not know.");
-    expect(told(app, "web_search_error")).toMatchObject([{ engine: "deepseek", error_type: "invalid_parameter" }]);
+    expect(eventsOfType(app, "web_search_error")).toMatchObject([
+      { engine: "deepseek", error_type: "invalid_parameter" },
+    ]);
     expect(app.model.requests.flatMap(({ body }) => body.tools ?? [])).not.toContainEqual(search);
   });
 });

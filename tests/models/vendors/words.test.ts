@@ -32,8 +32,8 @@ function modelOf(name: string, server: ModelServer): BaseChatModel {
   return createModel(name, {}, loadConfig({ OLLAMA_BASE_URL: server.ollamaUrl }));
 }
 
-/** What comes of a vendor's bytes, with each text as the user is told it. */
-async function read(name: string, bytes: string): Promise<{ sum: AIMessageChunk; told: string[] }> {
+/** The message that a vendor's bytes become, and each text that is streamed to the user. */
+async function read(name: string, bytes: string): Promise<{ sum: AIMessageChunk; texts: string[] }> {
   const server = await startModelServer({ script: [{ wire: bytes }] });
   servers.push(server);
   const bound = modelOf(name, server).bindTools?.([tool]) ?? expect.unreachable();
@@ -41,7 +41,7 @@ async function read(name: string, bytes: string): Promise<{ sum: AIMessageChunk;
   for await (const chunk of await bound.stream([new HumanMessage("What is in notes.txt?")])) chunks.push(chunk);
   return {
     sum: chunks.reduce((left, right) => concat(left, right)),
-    told: chunks.map(({ text }) => text).filter((text) => text !== ""),
+    texts: chunks.map(({ text }) => text).filter((text) => text !== ""),
   };
 }
 
@@ -70,10 +70,10 @@ describe("calls in the words", () => {
     ["ollama:mistral:7b", "ollama", mistral],
     ["own:DeepSeek-V3.2", "compatible", markup],
     ["own:mistral-small", "mistral", mistral],
-  ])("of %s are calls, and nobody is told their text (%s)", async (name, file, form) => {
-    const { sum, told } = await read(name, saying(file, `So: ${form}`));
+  ])("of %s are calls, and their text is not streamed (%s)", async (name, file, form) => {
+    const { sum, texts } = await read(name, saying(file, `So: ${form}`));
     expect(sum.tool_calls).toMatchObject([{ name: "read_file", args: { path: "notes.txt" } }]);
-    expect(told.join("")).toBe("So: says: 4.");
+    expect(texts.join("")).toBe("So: says: 4.");
   });
 
   it("of openai:gpt-4o-mini are words: none of its models writes its calls so", async () => {
@@ -84,24 +84,24 @@ describe("calls in the words", () => {
   });
 
   it("of DeepSeek's markup are calls while they stream, token by token, with each value in its type", async () => {
-    const { sum, told } = await read("deepseek:deepseek-chat", wire("deepseek-dsml.sse"));
+    const { sum, texts } = await read("deepseek:deepseek-chat", wire("deepseek-dsml.sse"));
     expect(sum.tool_calls).toMatchObject([
       { name: "read_file", args: { path: "notes.txt" } },
       { name: "read_file", args: { path: "b.txt", lines: [1, 20] } },
     ]);
     expect(sum.invalid_tool_calls ?? []).toEqual([]);
-    expect(told).toEqual(["I look at ", "both.", "\n\n"]);
+    expect(texts).toEqual(["I look at ", "both.", "\n\n"]);
     expect(sum.usage_metadata).toMatchObject({ input_tokens: 300, output_tokens: 40 });
   });
 
-  it("of DeepSeek's markup that breaks off are no calls, and nobody is told their text", async () => {
+  it("of DeepSeek's markup that breaks off are no calls, and their text is not streamed", async () => {
     const bytes = wire("deepseek-dsml.sse");
     const cut = bytes.slice(0, bytes.indexOf("20]")).split("\n\n").slice(0, -1);
     const end = bytes.slice(bytes.lastIndexOf('data: {"id"'));
-    const { sum, told } = await read("deepseek:deepseek-chat", [...cut, end].join("\n\n"));
+    const { sum, texts } = await read("deepseek:deepseek-chat", [...cut, end].join("\n\n"));
     expect(sum.tool_calls).toMatchObject([{ args: { path: "notes.txt" } }]);
     expect(sum.invalid_tool_calls).toMatchObject([{ name: "read_file" }]);
-    expect(told).toEqual(["I look at ", "both.", "\n\n"]);
+    expect(texts).toEqual(["I look at ", "both.", "\n\n"]);
   });
 });
 
@@ -121,13 +121,13 @@ describe("thoughts in the words", () => {
     ["own:Magistral-Small-2507", "compatible", bracketed, "It says four."],
     ["own:magistral-medium-latest", "mistral", bracketed, "It says four."],
   ])("of %s are thoughts, behind those that come apart (%s)", async (name, file, form, apart) => {
-    const { sum, told } = await read(name, saying(file, `${form("So it is.")}The file `));
-    expect(told.join("")).toBe("The file says: 4.");
+    const { sum, texts } = await read(name, saying(file, `${form("So it is.")}The file `));
+    expect(texts.join("")).toBe("The file says: 4.");
     expect(sum.additional_kwargs["reasoning_content"]).toBe(`${apart}So it is.`);
   });
 
   it("of Mistral's form stay words where no model of Mistral's writes them", async () => {
-    const { told } = await read("own:qwen3-8b", saying("compatible", "[THINK]Hm.[/THINK]"));
-    expect(told.join("")).toBe("[THINK]Hm.[/THINK]says: 4.");
+    const { texts } = await read("own:qwen3-8b", saying("compatible", "[THINK]Hm.[/THINK]"));
+    expect(texts.join("")).toBe("[THINK]Hm.[/THINK]says: 4.");
   });
 });

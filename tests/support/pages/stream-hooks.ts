@@ -68,7 +68,7 @@ function useProtocol({ apiUrl, assistantId, threadId, onThreadId }: ScreenOption
     error: stream.error === undefined ? undefined : errorMessage(stream.error),
     send: (text = "") => void stream.submit({ messages: [{ type: "human", content: text, id: crypto.randomUUID() }] }),
     approve: () => {
-      // By its id: right after a reload the page knows the question before the stream has told of it again.
+      // By its id: right after a reload the page knows the question before the stream has sent it again.
       const { id } = stream.interrupt ?? {};
       void stream.respond(approval, id === undefined ? {} : { interruptId: id });
     },
@@ -108,7 +108,7 @@ const hooks: Record<HookName, (options: ScreenOptions) => Screen> = {
   "@langchain/langgraph-sdk/stream": useController,
 };
 
-/** A component that shows nothing and tells what it would show. */
+/** A component that shows nothing and reports what it would show. */
 export function createPage(hook: HookName, options: ScreenOptions, show: (screen: Screen) => void): () => null {
   const useHook = hooks[hook];
   return () => {

@@ -8,8 +8,8 @@ import { projectFolder } from "../source-files.ts";
 export class Command {
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
-  #heard = Promise.withResolvers<void>();
-  /** Whether all that it has printed was heard, which may be after its end. */
+  #newLine = Promise.withResolvers<void>();
+  /** Whether all that it has printed was read, which may be after its end. */
   #isOver = false;
   readonly #over = Promise.withResolvers<void>();
 
@@ -23,14 +23,14 @@ export class Command {
       if (stream === null) throw new Error("The command's output is a pipe.");
       createInterface({ input: stream }).on("line", (line) => {
         this.lines.push(line);
-        this.#heard.resolve();
-        this.#heard = Promise.withResolvers<void>();
+        this.#newLine.resolve();
+        this.#newLine = Promise.withResolvers<void>();
       });
     }
     this.#child.once("close", () => {
       this.#isOver = true;
       this.#over.resolve();
-      this.#heard.resolve();
+      this.#newLine.resolve();
     });
   }
 
@@ -42,7 +42,7 @@ export class Command {
         if (match !== null) return match;
       }
       if (this.#isOver) throw new Error(`It ended without: ${pattern}\n${this.lines.join("\n")}`);
-      await this.#heard.promise;
+      await this.#newLine.promise;
     }
   }
 

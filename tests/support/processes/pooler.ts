@@ -22,7 +22,7 @@ function programOfPooler(): string | undefined {
   return folders.map((folder) => join(folder, "pgbouncer")).find((path) => existsSync(path));
 }
 
-/** Starts one in front of a server that it asks for. `undefined`, and said, where there is no PgBouncer. */
+/** Starts one in front of a server that it asks for. `undefined`, with a line on the console, where there is no PgBouncer. */
 export async function startPooler(findServer: () => Promise<string | undefined>): Promise<Pooler | undefined> {
   const program = programOfPooler();
   if (program === undefined) {
@@ -55,8 +55,8 @@ server_idle_timeout = 1
   }
   const child = spawn(program, [settings], { ...unprivilegedUser, cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
-  let said = "";
-  child.stderr.on("data", (part) => (said += String(part)));
+  let output = "";
+  child.stderr.on("data", (part) => (output += String(part)));
   const behind = (direct: string): string => {
     const address = new URL(direct);
     address.searchParams.set("host", folder);
@@ -73,7 +73,7 @@ server_idle_timeout = 1
       await withClient(behind(url), async (client) => void (await client.query("SELECT 1")));
       return { of: behind, stop };
     } catch (error) {
-      if (child.exitCode !== null) throw new Error(`pgbouncer ended: ${said}`, { cause: error });
+      if (child.exitCode !== null) throw new Error(`pgbouncer ended: ${output}`, { cause: error });
       await sleep(20);
     }
   }

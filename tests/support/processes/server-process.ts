@@ -100,7 +100,7 @@ export class ServerProcess {
     return { code: child.exitCode, signal: child.signalCode };
   }
 
-  /** `kill -9`: nothing is told, nothing can be saved. */
+  /** `kill -9`: it gets no signal it could handle, nothing can be saved. */
   async kill(): Promise<void> {
     await this.end("SIGKILL");
   }
@@ -110,7 +110,7 @@ export class ServerProcess {
     await this.end("SIGTERM");
   }
 
-  /** Sends a signal that ends it, and tells how it ended; `undefined` when it was not running. */
+  /** Sends a signal that ends it, and returns how it ended; `undefined` when it was not running. */
   async end(signal: NodeJS.Signals): Promise<ProcessEnd | undefined> {
     const child = this.#child;
     this.#child = undefined;

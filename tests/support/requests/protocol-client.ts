@@ -60,7 +60,7 @@ export interface EventStreamReader {
   leave(): Promise<void>;
 }
 
-/** Opens the record over server-sent events, all channels unless it is told otherwise. */
+/** Opens the record over server-sent events, all channels unless channels are given. */
 export async function openEvents(
   server: TestServer,
   threadId: string,

@@ -99,9 +99,9 @@ const attempts: [string, (path: string) => Promise<ToolResult>][] = [
 
 async function expectUntouched(path: string, results: ToolResult[]): Promise<void> {
   expect(await canaries(), `outside after ${JSON.stringify(path)}`).toEqual(before);
-  const said = JSON.stringify(results);
-  expect(said).not.toContain(secret);
-  expect(said, "machine paths").not.toContain(workspace.outside);
+  const text = JSON.stringify(results);
+  expect(text).not.toContain(secret);
+  expect(text, "machine paths").not.toContain(workspace.outside);
 }
 
 /** Paths whose form is enough to refuse them, for every tool. */
