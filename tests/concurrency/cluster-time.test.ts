@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("is the machine's own until another one is heard of, and when that is gone", () => {
+it("is the machine's own until another one is synchronised, and when that is gone", () => {
   expect(clusterTime()).toBe(start);
   syncClusterTime(start - hour, performance.now());
   expect(clusterTime()).toBe(start - hour);
@@ -23,14 +23,14 @@ it("goes on where the machine's clock is set, an hour ahead and back", () => {
   for (const jump of [hour, -hour, 0]) {
     vi.setSystemTime(start + jump);
     expect(clusterTime()).toBe(start);
-    // What events are told by goes with it: a jump ahead would stay in all later times.
+    // The time of events goes with it: a jump ahead would stay in all later times.
     expect(Math.abs(eventTime("among others") - start)).toBeLessThan(1_000);
   }
   vi.advanceTimersByTime(1_000);
   expect(clusterTime()).toBe(start + 1_000);
 });
 
-it("follows what it hears as far as that must be so", () => {
+it("follows the time it receives as far as that must be so", () => {
   vi.advanceTimersByTime(10_000);
   const now = performance.now();
   syncClusterTime(start, now);

@@ -20,7 +20,7 @@ test("work with one key goes in order, also after a failure, and other keys wait
   expect(done).toEqual(["other", "second", "third"]);
 });
 
-test("who waits too long is told so and does nothing, and nobody passes what goes on", async () => {
+test("a caller that waits too long gets an error and does nothing, and no caller passes what goes on", async () => {
   const turns = new KeyedMutex(1);
   const gate = createGate();
   const done: string[] = [];

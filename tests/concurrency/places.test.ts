@@ -3,7 +3,7 @@ import { createSemaphore } from "@millrace/engine/concurrency/limits";
 
 const never = new AbortController().signal;
 
-/** Work that says when it began and ends when it is told. */
+/** Work that says when it began and ends on request. */
 function pieces(places: ReturnType<typeof createSemaphore>) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();

@@ -33,8 +33,8 @@ it("gives the first thing that the thread says of what it was given", async () =
 });
 
 it("gives the thread nothing of the process", async () => {
-  const told = "parentPort.postMessage([Object.keys(process.env), process.argv.slice(2)]);";
-  expect(await runInThread(work(`console.log("not shown"); ${told}`), never)).toEqual([[], []]);
+  const reply = "parentPort.postMessage([Object.keys(process.env), process.argv.slice(2)]);";
+  expect(await runInThread(work(`console.log("not shown"); ${reply}`), never)).toEqual([[], []]);
 });
 
 it.each([

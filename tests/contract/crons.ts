@@ -91,8 +91,8 @@ export function describeCrons(fixture: StorageFixture): void {
     });
 
     it("are due in the order of their dates, if they are enabled", async () => {
-      const told: string[] = [];
-      fixture.storage.crons.onDueDate((date) => told.push(date));
+      const dates: string[] = [];
+      fixture.storage.crons.onDueDate((date) => dates.push(date));
       await create(
         cronRecord("late", { next_run_date: hour(3) }),
         cronRecord("early", { next_run_date: hour(1) }),
@@ -105,7 +105,7 @@ export function describeCrons(fixture: StorageFixture): void {
       expect(await fixture.storage.crons.next()).toBe(hour(1));
       await fixture.storage.crons.update("early", { next_run_date: hour(5) });
       expect(await fixture.storage.crons.next()).toBe(hour(3));
-      expect(told).toEqual([hour(3), hour(1), hour(1), hour(5)]);
+      expect(dates).toEqual([hour(3), hour(1), hour(1), hour(5)]);
       for (const id of ["early", "late"]) await fixture.storage.crons.delete(id);
       expect(await fixture.storage.crons.next()).toBeUndefined();
     });

@@ -150,8 +150,8 @@ export function describeItems(fixture: StorageFixture): void {
     it("expire, and reading them restarts their TTL", async () => {
       setClock(0);
       const { items } = fixture.storage;
-      const told: string[] = [];
-      items.onExpiry((time) => told.push(time));
+      const times: string[] = [];
+      items.onExpiry((time) => times.push(time));
       await write({ namespace: ["n"], key: "k", value: {}, ttl: 1 }, { namespace: ["n"], key: "stays", value: {} });
       vi.setSystemTime(minute - 1);
       expect(await items.get("ada", ["n"], "k", true)).toBeDefined();
@@ -163,7 +163,7 @@ export function describeItems(fixture: StorageFixture): void {
       vi.setSystemTime(3 * minute - 2);
       expect(await items.get("ada", ["n"], "k", true)).toBeUndefined();
       expect(await keys({ refresh: true })).toEqual(["stays"]);
-      expect(told).toEqual([minute, 2 * minute - 1, 3 * minute - 2].map((time) => new Date(time).toISOString()));
+      expect(times).toEqual([minute, 2 * minute - 1, 3 * minute - 2].map((time) => new Date(time).toISOString()));
       expect(await items.expire()).toBeUndefined();
       expect(await namespaces()).toEqual([["n"]]);
     });

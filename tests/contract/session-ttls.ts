@@ -15,8 +15,8 @@ export function describeSessionTtls(fixture: StorageFixture): void {
 
     it("start when they are set, survive a restart, and can be removed", async () => {
       clock(10);
-      const told: string[] = [];
-      fixture.storage.ttls.onExpiry((time) => told.push(time));
+      const times: string[] = [];
+      fixture.storage.ttls.onExpiry((time) => times.push(time));
       await session("s1");
       const ttl = { session_id: "s1", minutes: 5, strategy: "keep_latest", expires_at: at(15) };
       expect(await fixture.storage.ttls.set("s1", { minutes: 5, strategy: "keep_latest" })).toEqual(ttl);
@@ -25,21 +25,21 @@ export function describeSessionTtls(fixture: StorageFixture): void {
       expect(await ttls.set("s1", null)).toBeUndefined();
       expect([await ttls.get("s1"), await ttls.next()]).toEqual([undefined, undefined]);
       expect(await ttls.set("unknown", { minutes: 5, strategy: "delete" })).toBeUndefined();
-      expect(told).toEqual([at(15)]);
+      expect(times).toEqual([at(15)]);
     });
 
     it("start with their session, in one write, unless that is there already", async () => {
       clock(10);
       const { sessions, ttls } = fixture.storage;
-      const told: string[] = [];
-      ttls.onExpiry((time) => told.push(time));
+      const times: string[] = [];
+      ttls.onExpiry((time) => times.push(time));
       await sessions.create(sessionRecord("s1", { updated_at: at(10) }), { minutes: 5, strategy: "delete" });
       const again = sessions.create(sessionRecord("s1"), { minutes: 1, strategy: "keep_latest" });
       await expect(again).rejects.toMatchObject({ code: "conflict" });
       const ttl = { session_id: "s1", minutes: 5, strategy: "delete", expires_at: at(15) };
       const reopened = await fixture.reopen();
       expect([await reopened.ttls.get("s1"), await reopened.ttls.next()]).toEqual([ttl, at(15)]);
-      expect(told).toEqual([at(15)]);
+      expect(times).toEqual([at(15)]);
     });
 
     it("expire when the session was not used since, and restart when it was", async () => {

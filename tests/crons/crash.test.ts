@@ -63,8 +63,8 @@ test("a server that is killed while it starts due runs repeats none and loses no
   );
   await after.close();
   expect(runs.map((list) => list.length)).toEqual(Array.from(runs, () => 1));
-  const told = runs.flat().map(({ status, metadata }) => [status, metadata["cron_date"]]);
-  expect(told).toEqual(Array.from(runs, () => ["success", due]));
+  const ended = runs.flat().map(({ status, metadata }) => [status, metadata["cron_date"]]);
+  expect(ended).toEqual(Array.from(runs, () => ["success", due]));
   const twins = runs.flat().flatMap(({ metadata: { twin } }) => (typeof twin === "string" ? [twin] : []));
   expect(twins.toSorted()).toEqual(sessions.toSorted());
 });

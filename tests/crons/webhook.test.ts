@@ -16,7 +16,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-test("a cron's webhook is told of each of its runs", async () => {
+test("a cron's webhook gets each of its runs", async () => {
   const webhook = receiver.url;
   const { cron_id } = await server.client.crons.create("counter", { schedule: hourly, input: { value: 1 }, webhook });
   await server.close();
@@ -32,7 +32,7 @@ test("a cron's webhook is told of each of its runs", async () => {
   });
 });
 
-test("a webhook that would not be told is refused when the cron is made or changed", async () => {
+test("a webhook that could not be called is refused when the cron is made or changed", async () => {
   const webhook = "http://169.254.169.254/latest";
   const made = await server.send("POST", "/runs/crons", { assistant_id: "counter", schedule: hourly, webhook });
   expect([made.status, await made.text()]).toEqual([403, expect.stringContaining("webhook")]);

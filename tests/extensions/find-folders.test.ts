@@ -39,18 +39,18 @@ describe("the search for folders (EXT-07)", () => {
     expect(find({ accepts: () => false }).found).toEqual([]);
   });
 
-  it("tells of what is there and is no folder, and goes on", () => {
+  it("reports what is there and is no folder, and goes on", () => {
     const folders = ["one/a.md", "two"].map((name) => join(root, name));
     expect(find({ folders })).toEqual({ found: ["two/index.md"], problems: ["one/a.md"] });
   });
 });
 
-it("tells a problem that lasts once, and again when it has come back", () => {
-  const told: string[] = [];
-  const tell = createNewProblemReporter<{ name: string }>(({ name }) => void told.push(name));
-  tell([{ name: "a" }]);
-  tell([{ name: "a" }, { name: "b" }]);
-  tell([]);
-  tell([{ name: "a" }]);
-  expect(told).toEqual(["a", "b", "a"]);
+it("reports a problem that lasts once, and again when it has come back", () => {
+  const reported: string[] = [];
+  const report = createNewProblemReporter<{ name: string }>(({ name }) => void reported.push(name));
+  report([{ name: "a" }]);
+  report([{ name: "a" }, { name: "b" }]);
+  report([]);
+  report([{ name: "a" }]);
+  expect(reported).toEqual(["a", "b", "a"]);
 });

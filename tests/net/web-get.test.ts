@@ -161,7 +161,7 @@ describe("a name", () => {
     expect(rules.opened).toHaveLength(1);
   });
 
-  it("that nobody knows is told", async () => {
+  it("that is unknown is reported", async () => {
     expect(await outcome("http://gone.example.com/", world())).toBe("network");
   });
 
@@ -223,7 +223,7 @@ describe("an answer", () => {
     expect(codes).toEqual([...Array.from({ length: 5 }, () => "too_large"), "invalid_format"]);
   });
 
-  it("that does not come in time, ends too early or is none is told as what it is", async () => {
+  it("that does not come in time, ends too early or is none is reported as what it is", async () => {
     const { url } = await serve((path): WebReply =>
       path === "/cut"
         ? { headers: { "content-length": "100" }, body: "half", ends: "cut" }

@@ -88,7 +88,7 @@ describe("the memory of a server at rest", () => {
   });
 });
 
-// Only Linux tells what a process has had at most.
+// Only Linux reports what a process has had at most.
 it.runIf(process.platform === "linux")(
   "a server that has nothing to do gives back what its start took",
   async () => {

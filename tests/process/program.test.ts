@@ -28,15 +28,15 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Starts the program with these variables, within a terminal or not, and gives what it has said so far. */
+/** Starts the program with these variables, within a terminal or not, and returns its output so far. */
 function start(environment: Record<string, string>, isTerminal = false): () => string {
   const words = [process.execPath, join(projectFolder, "bin/millrace.cjs"), "start"];
   const [command = "", ...args] = isTerminal ? ["script", "-qfec", words.join(" "), "/dev/null"] : words;
   const env = { ...programEnvironment, HOME: folder, PORT: "0", MILLRACE_MODEL: "offline", TERM: "xterm-256color" };
   child = spawn(command, args, { cwd: folder, env: { ...env, ...environment }, stdio: ["pipe", "pipe", "pipe"] });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (part) => (said += String(part)));
-  return () => said;
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (part) => (output += String(part)));
+  return () => output;
 }
 
 /** A start may take its time on a busy machine. */
@@ -48,10 +48,10 @@ it.each([
   ["with colours", {}, true],
   ["without them where NO_COLOR is set", { NO_COLOR: "1" }, false],
 ])("speaks to people in a terminal, %s", async (_, environment: Record<string, string>, hasColours) => {
-  const said = start({ ...environment, MILLRACE_CONSOLE: "on", MILRACE_MODEL: "x" }, true);
-  await expect.poll(said, patience).toContain("Ctrl-C stops it.");
-  const plain = stripVTControlCharacters(said());
-  expect(plain === said()).toBe(!hasColours);
+  const output = start({ ...environment, MILLRACE_CONSOLE: "on", MILRACE_MODEL: "x" }, true);
+  await expect.poll(output, patience).toContain("Ctrl-C stops it.");
+  const plain = stripVTControlCharacters(output());
+  expect(plain === output()).toBe(!hasColours);
   expect(plain).toMatch(/WARN.*unknown_variable .*MILRACE_MODEL.*did you mean MILLRACE_MODEL\?/u);
   const address = url.exec(plain)?.[0] ?? "";
   // What the server logs afterwards, such as what it watches, comes behind the last line.
@@ -71,21 +71,21 @@ it.each([
   ]);
   // As a terminal sends Ctrl-C.
   child?.stdin?.write("\u0003");
-  await expect.poll(said).toContain("Stopping.");
+  await expect.poll(output).toContain("Stopping.");
 });
 
 it("takes two signals at once for one, finishes what runs, and stops at once when asked again", async () => {
-  const said = start({ MILLRACE_DRAIN_SECONDS: "60" });
-  await expect.poll(said, patience).toContain('"msg":"listening"');
-  const address = url.exec(said())?.[0] ?? "";
+  const output = start({ MILLRACE_DRAIN_SECONDS: "60" });
+  await expect.poll(output, patience).toContain('"msg":"listening"');
+  const address = url.exec(output())?.[0] ?? "";
   const body = JSON.stringify({ assistant_id: "gated", input: { door: "never opened" } });
   const headers = { "content-type": "application/json" };
   await fetch(`${address}/runs`, { method: "POST", headers, body });
   const signal = () => process.kill(child?.pid ?? 0, "SIGINT");
   signal();
   signal();
-  await expect.poll(said).toContain('"msg":"stopping"');
-  expect(said()).toMatch(/"walking":1,"drain_seconds":60,"msg":"stopping"/u);
+  await expect.poll(output).toContain('"msg":"stopping"');
+  expect(output()).toMatch(/"walking":1,"drain_seconds":60,"msg":"stopping"/u);
   await expect
     .poll(async () => (await fetch(`${address}/health/ready`)).json())
     .toEqual({ status: "not_ready", reasons: ["The server is stopping."] });
@@ -104,7 +104,7 @@ it.each([
   [["MILLRACE_HOST"], [{ name: "MILLRACE_HOST", nearest: "HOST" }]],
   [["MILLRACE_SOMETHING_OF_MY_OWN"], [{ name: "MILLRACE_SOMETHING_OF_MY_OWN", nearest: undefined }]],
   [["MILLRACE_MODEL", "PATH", "MILLER_TIME", "OPENAI_KEY"], []],
-])("of the variables %j is told: %j", (names, told) => {
+])("of the variables %j these are reported: %j", (names, expected) => {
   const env = Object.fromEntries(names.map((name) => [name, "x"]));
-  expect(unknownVariables(env, variableNames)).toEqual(told);
+  expect(unknownVariables(env, variableNames)).toEqual(expected);
 });

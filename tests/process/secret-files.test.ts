@@ -49,7 +49,7 @@ describe("the clients' keys in a file", () => {
     expect(JSON.stringify(lines)).not.toMatch(/"(first|second|other)"/u);
   });
 
-  it("stay as they were while the file is empty, wrong or gone, which is told once", async () => {
+  it("stay as they were while the file is empty, wrong or gone, which is logged once", async () => {
     await replace("ada:first");
     const { status, lines } = await start();
     for (const [text, problem] of [
@@ -59,8 +59,8 @@ describe("the clients' keys in a file", () => {
     ] as const) {
       await replace(text);
       expect([await status("first"), await status("c"), await status("")]).toEqual([200, 401, 401]);
-      const told = lines.filter(({ msg }) => msg === "secret_file_not_used");
-      expect(told.splice(0)).toMatchObject([{ level: 50, problem: expect.stringContaining(problem) }]);
+      const warnings = lines.filter(({ msg }) => msg === "secret_file_not_used");
+      expect(warnings.splice(0)).toMatchObject([{ level: 50, problem: expect.stringContaining(problem) }]);
       lines.length = 0;
     }
     await rm(file);

@@ -179,12 +179,12 @@ describe("metrics", () => {
     await server.send("POST", "/runs/wait", counterRun);
     const text = await (await server.send("GET", "/metrics")).text();
     await server.close();
-    const told = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gmu)].map(([, name, type]) => `${name} ${type}`);
+    const exported = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gmu)].map(([, name, type]) => `${name} ${type}`);
     const kinds = collector.metrics
       // Without any value Prometheus' text form does not name them.
       .filter(({ gauge, sum, histogram }) => (gauge ?? sum ?? histogram)?.dataPoints.length !== 0)
       .map(({ name, sum, histogram }) => `${name} ${histogram ? "histogram" : sum ? "counter" : "gauge"}`);
-    expect(kinds.toSorted()).toEqual(told.toSorted());
+    expect(kinds.toSorted()).toEqual(exported.toSorted());
     const of = (wanted: string) => collector.metrics.find(({ name }) => name === wanted);
     expect(of("millrace_runs_ended_total")?.sum).toMatchObject({ isMonotonic: true, aggregationTemporality: 2 });
     expect(of("millrace_runs_ended_total")?.sum?.dataPoints).toContainEqual({

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** An alarm whose work notes when it was done, and then is due as told. */
+/** An alarm whose work notes when it was done, and then is due at the given times. */
 function alarmWith(...next: (number | undefined)[]): Alarm {
   return new Alarm(async () => {
     calls.push(Date.now());
@@ -17,7 +17,7 @@ function alarmWith(...next: (number | undefined)[]): Alarm {
   });
 }
 
-test("works at the earliest of the times that it was told, and then at the one that the work gave", async () => {
+test("works at the earliest of the times that it was given, and then at the one that the work gave", async () => {
   const alarm = alarmWith(9_000, undefined);
   alarm.scheduleAt(8_000);
   alarm.scheduleAt(5_000);

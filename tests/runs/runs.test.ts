@@ -22,7 +22,7 @@ const names = (events: RunEvent[]): string[] => events.map(({ event }) => event)
 const ids = (events: RunEvent[]): number[] => events.map(({ id }) => id);
 
 describe("a run", () => {
-  it("tells its metadata first, then its values in order, with ids from 0", async () => {
+  it("streams its metadata first, then its values in order, with ids from 0", async () => {
     const { runs, session } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent"));
     const events = await collect(runs.follow(run.run_id, -1, never));
@@ -145,7 +145,7 @@ describe("readers", () => {
     expect((await runs.wait(run.run_id, never)).status).toBe("success");
   });
 
-  it("of an unknown run are told so", async () => {
+  it("of an unknown run get an error", async () => {
     const { runs } = await createHarness({ agent: plainGraph() });
     await expect(collect(runs.follow("none", -1, never))).rejects.toMatchObject({ code: "not_found" });
     await expect(runs.wait("none", never)).rejects.toMatchObject({ code: "not_found" });
@@ -351,7 +351,7 @@ describe("a graph with a subgraph", () => {
     return collect(runs.follow(run.run_id, -1, never));
   };
 
-  it("tells what its node answers, and custom events as the root's own, when subgraphs are not asked for", async () => {
+  it("streams what its node returns, and custom events as the root's own, when subgraphs are not asked for", async () => {
     const events = await stream(["messages-tuple", "custom", "updates"], false);
     expect(names(events)).toEqual(["metadata", "custom", "messages", "updates"]);
     expect(events.every((event) => !("namespace" in event) || event.namespace.length === 0)).toBe(true);
@@ -370,7 +370,7 @@ describe("a graph with a subgraph", () => {
     ]);
   });
 
-  it("tells the older message events", async () => {
+  it("streams the older message events", async () => {
     const events = await stream(["messages"], true);
     expect(names(events)).toEqual([
       "metadata",

@@ -19,7 +19,7 @@ const free = { context: { mode: "free_work" } };
 const endTime = ({ runs }: StopBench, { run_id }: Run) =>
   runs.cancel(run_id, { action: "interrupt", reason: "timeout", wait: true });
 const kinds = (messages: readonly BaseMessage[]) => messages.map((message) => message.getType());
-const told = (reader: Reader, type: string) => reader.custom().find((event) => event.type === type);
+const eventOf = (reader: Reader, type: string) => reader.custom().find((event) => event.type === type);
 
 describe("a run whose time is over (STOP-02, LOOP-02)", () => {
   it.each([
@@ -41,8 +41,8 @@ describe("a run whose time is over (STOP-02, LOOP-02)", () => {
     expect(messages.at(-1)?.text).toMatch(says);
     expect(messages.at(-1)?.additional_kwargs["end_reason"]).toBe("timeout");
     expect(repairToolPairs(messages)).toBe(messages);
-    expect(told(reader, "stop_requested")).toMatchObject({ stop_reason: "timeout" });
-    expect(told(reader, "stop_completed")).toMatchObject({ stop_reason: "timeout", tool_calls_executed: ["first"] });
+    expect(eventOf(reader, "stop_requested")).toMatchObject({ stop_reason: "timeout" });
+    expect(eventOf(reader, "stop_completed")).toMatchObject({ stop_reason: "timeout", tool_calls_executed: ["first"] });
     expect(reader.custom().at(-1)).toMatchObject({
       type: "conversation_state",
       state: "Completed",

@@ -5,9 +5,9 @@ import { webhookOf } from "@millrace/engine/runs/attempt/end";
 import { runRecord } from "../contract/records.ts";
 import { createTestStorage } from "../support/test-storage.ts";
 
-it("tells the end of a run whose values cannot be written, without them", async () => {
+it("sends the end of a run whose values cannot be written, without them", async () => {
   const run = runRecord("r1", "s1");
-  const told = await webhookOf(
+  const webhook = await webhookOf(
     { ...run, kwargs: { ...run.kwargs, webhook: "https://receiver.test/ends" } },
     { status: "success", session_status: "idle", interrupts: {} },
     {
@@ -19,6 +19,6 @@ it("tells the end of a run whose values cannot be written, without them", async 
     },
     { storage: createTestStorage(), webhookBody, logger: createLogger("silent") },
   );
-  expect(JSON.parse(told?.body ?? "")).toMatchObject({ run_id: "r1", status: "success", values: null });
-  expect(told).toMatchObject({ url: "https://receiver.test/ends", host: "receiver.test" });
+  expect(JSON.parse(webhook?.body ?? "")).toMatchObject({ run_id: "r1", status: "success", values: null });
+  expect(webhook).toMatchObject({ url: "https://receiver.test/ends", host: "receiver.test" });
 });

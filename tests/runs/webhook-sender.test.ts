@@ -31,7 +31,7 @@ function start(parts: Partial<WebhookSenderParts> = {}): void {
   sender.start(`http://${receiver.host}`);
 }
 
-/** A run of an owner's session has ended, and is to be told. */
+/** A run of an owner's session has ended, and its webhook is due. */
 function add(run_id: string, { owner = "nobody", url, body }: { owner?: string; url: string; body: string }): void {
   const host = URL.canParse(url) ? new URL(url).host : "";
   insertWebhook(storage.database, { run_id, session_id: owner }, { url, host, body });
@@ -40,7 +40,7 @@ function add(run_id: string, { owner = "nobody", url, body }: { owner?: string; 
 const isEmpty = (): boolean => storage.database.raw.prepare("SELECT 1 FROM webhooks").get() === undefined;
 
 describe("a webhook", () => {
-  it("is told again until the receiver takes it, with the same id", async () => {
+  it("is sent again until the receiver takes it, with the same id", async () => {
     answers.push(500, 302);
     add("r1", { url: receiver.url, body: '{"a":1}' });
     start();
@@ -60,7 +60,7 @@ describe("a webhook", () => {
     expect(receiver.received).toHaveLength(3);
   });
 
-  it("of a host that may not be told is given up at once, also where its name only leads there", async () => {
+  it("of a host that may not be called is given up at once, also where its name only leads there", async () => {
     add("r1", { url: "http://10.0.0.7/hook", body: '{"a":1}' });
     add("r2", { url: "http://rebound.example/hook", body: '{"a":1}' });
     start({ find: async () => ["127.0.0.1"] });
@@ -68,7 +68,7 @@ describe("a webhook", () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it("to a path goes to this server, whatever may be told beside it", async () => {
+  it("to a path goes to this server, whatever hosts are allowed beside it", async () => {
     add("r1", { url: "/own/path?x=1", body: '{"a":1}' });
     start({ settings: { allowed: [], secret: undefined } });
     await expect.poll(isEmpty).toBe(true);

@@ -43,8 +43,8 @@ describe.skipIf(postgres === undefined)("servers that serve different graphs", (
       openGate(first.gate);
       const again = await servers.start();
       // The state cannot show it: the other server may have started the run behind it.
-      const told = fewer.client.runs.joinStream(first.thread_id, first.run_id, { lastEventId: "-1" });
-      const values = (await Array.fromAsync(told)).map(({ data }) => data);
+      const events = fewer.client.runs.joinStream(first.thread_id, first.run_id, { lastEventId: "-1" });
+      const values = (await Array.fromAsync(events)).map(({ data }) => data);
       expect(values.at(-1)).toMatchObject({ passed: true });
       expect(await again.client.runs.join(first.thread_id, behind.run_id)).toMatchObject({ value: 2 });
       expect(await seen()).not.toHaveProperty("wait_reason");

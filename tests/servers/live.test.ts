@@ -28,9 +28,9 @@ describe.skipIf(postgres === undefined)("the status of a thread whose run is at 
       const run = await one.client.runs.create(thread_id, "agent", { input, context: { mode: "free_work" } });
       const statusAt = async (server: typeof one): Promise<z.infer<typeof Shown>> =>
         Shown.parse(await (await server.send("GET", `/threads/${thread_id}/status`)).json());
-      const told = chunks.slice(0, 99).join("");
-      await expect.poll(async () => (await statusAt(one)).streaming_text).toBe(told);
-      await expect.poll(async () => (await statusAt(other)).streaming_text).toBe(told);
+      const expected = chunks.slice(0, 99).join("");
+      await expect.poll(async () => (await statusAt(one)).streaming_text).toBe(expected);
+      await expect.poll(async () => (await statusAt(other)).streaming_text).toBe(expected);
       expect(await statusAt(other)).toEqual(await statusAt(one));
       held.resolve();
       await other.client.runs.join(thread_id, run.run_id);

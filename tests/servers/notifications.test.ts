@@ -63,9 +63,9 @@ describe.skipIf(server === undefined)("notifications between servers on one Post
     const url = (await server?.create()) ?? "";
     const [a, b] = [await join(url, 1), await join(url, 2)];
     a.notifications.send(2, moved("r".repeat(9_000)));
-    const told = ['[3,{"type":"later"}]', "no JSON"];
+    const payloads = ['[3,{"type":"later"}]', "no JSON"];
     await withClient(url, (client) =>
-      client.query("SELECT pg_notify('millrace_2', told) FROM unnest($1::text[]) AS told", [told]),
+      client.query("SELECT pg_notify('millrace_2', payload) FROM unnest($1::text[]) AS payload", [payloads]),
     );
     a.notifications.send(2, moved("r1"));
     await expect.poll(() => b.received).toEqual([[moved("r1"), 1]]);

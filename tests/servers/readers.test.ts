@@ -80,10 +80,10 @@ describe.each([
     const [a, b] = await startBoth(changes);
     const { gate, path } = await startFlood(a);
     const first = await a.send("GET", path);
-    const told: ReadEvent[] = [];
-    for await (const event of eventsOf(first)) if (told.push(event) === 101) break;
+    const received: ReadEvent[] = [];
+    for await (const event of eventsOf(first)) if (received.push(event) === 101) break;
     // A reader that received events which are not yet stored looks like this to the other server.
-    const ahead = Number(told.at(-1)?.id) + 10;
+    const ahead = Number(received.at(-1)?.id) + 10;
     const read = readEvents(await b.send("GET", path, undefined, { "last-event-id": String(ahead) }));
     await expect.poll(async () => (await b.client.runs.list(path.split("/")[2] ?? ""))[0]?.status).toBe("running");
     openGate(gate);

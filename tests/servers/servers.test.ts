@@ -296,11 +296,11 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const body = { input: { messages: [{ role: "user", content: "hi" }] }, streamMode: ["values" as const] };
     await other.client.runs.wait(thread_id, "nested", { input: body.input });
     const run = await one.client.runs.create(thread_id, "nested", body);
-    const told = await one.client.runs.join(thread_id, run.run_id);
+    const values = await one.client.runs.join(thread_id, run.run_id);
     const events = await Array.fromAsync(
       other.client.runs.joinStream(thread_id, run.run_id, { lastEventId: "-1", streamMode: ["values"] }),
     );
-    expect(events.at(-1)).toMatchObject({ event: "values", data: told });
+    expect(events.at(-1)).toMatchObject({ event: "values", data: values });
   });
 
   it("keep the questions of a run that another server starts during a rollback", async () => {

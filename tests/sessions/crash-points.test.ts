@@ -73,8 +73,8 @@ it.each(makers)("%s is there as a whole or not at all, wherever the process ends
   const graphs = serve({ plain: plainGraph() }, file.checkpointer);
   const parts = { storage: file, graphs, runs: createRuns(file, graphs) };
   for (let at = 0; at < 10; at += 1) {
-    const said = { id: `message-${at}`, role: at % 2 === 0 ? "user" : "assistant", content: `words ${at}` };
-    await appendMessages(parts, source, [StoredMessage.parse(said)], "plain");
+    const message = { id: `message-${at}`, role: at % 2 === 0 ? "user" : "assistant", content: `words ${at}` };
+    await appendMessages(parts, source, [StoredMessage.parse(message)], "plain");
   }
   const copies: string[] = [];
   const whole = await make(copied(file, copies), (await file.sessions.get(source.session_id)) ?? source);

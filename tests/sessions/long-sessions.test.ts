@@ -13,8 +13,8 @@ let bench: Harness;
 beforeEach(async () => {
   bench = await createHarness({ plain: plainGraph() });
   for (let at = 0; at < states; at += 1) {
-    const said = StoredMessage.parse({ id: `said-${at}`, role: "user", content: `words ${at}` });
-    await appendMessages(bench, bench.session, [said], "plain");
+    const message = StoredMessage.parse({ id: `said-${at}`, role: "user", content: `words ${at}` });
+    await appendMessages(bench, bench.session, [message], "plain");
   }
 });
 afterEach(() => bench.runs.drain(0));

@@ -58,7 +58,7 @@ const says = async (): Promise<string[]> =>
   messagesIn(await readValues(bench.storage, bench.session.session_id)).map(({ text }) => text);
 
 describe("a call by hand under a key", () => {
-  it("that is sent again while it runs waits, has no second effect and tells the same end", async () => {
+  it("that is sent again while it runs waits, has no second effect and returns the same end", async () => {
     gate = createGate();
     const both = [send("ann"), send("ann")];
     await gate.arrived;
@@ -77,7 +77,7 @@ describe("a call by hand under a key", () => {
     expect(await says()).toHaveLength(3);
   });
 
-  it("tells the history when it is sent again, where the first time that could not be done", async () => {
+  it("writes to the history when it is sent again, where the first time that could not be done", async () => {
     // As on a disk that is full, or in a server that is killed.
     bench.storage.beforePut = () => {
       throw new Error("the disk is full");
@@ -93,7 +93,7 @@ describe("a call by hand under a key", () => {
     expect(await says()).toHaveLength(3);
   });
 
-  it("says that no message tells of it while a run has begun meanwhile, and tells it afterwards", async () => {
+  it("says that no message records it while a run has begun meanwhile, and records it afterwards", async () => {
     gate = createGate();
     const sending = send("ann");
     await gate.arrived;

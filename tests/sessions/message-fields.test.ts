@@ -124,7 +124,7 @@ describe("what is kept beside the words", () => {
     expect(readExtras(new HumanMessage({ content: "x", additional_kwargs: wrong }))).toEqual(empty);
   });
 
-  it("tells the tokens that the provider counted before those that were noted", () => {
+  it("returns the tokens that the provider counted before those that were noted", () => {
     const usage_metadata = {
       input_tokens: 5,
       output_tokens: 7,
@@ -132,10 +132,10 @@ describe("what is kept beside the words", () => {
       input_token_details: { cache_read: 2 },
     };
     const noted = { usage: { total_tokens: 1 } };
-    const told = { total_tokens: 12, prompt_tokens: 5, completion_tokens: 7, cached_tokens: 2 };
+    const counted = { total_tokens: 12, prompt_tokens: 5, completion_tokens: 7, cached_tokens: 2 };
     expect(
       readExtras(Object.assign(new AIMessage({ content: "", additional_kwargs: noted }), { usage_metadata })).usage,
-    ).toEqual(told);
+    ).toEqual(counted);
     const old = { total_tokens: 1, prompt_tokens: 0, completion_tokens: 0, cached_tokens: 0 };
     expect(readExtras(new AIMessage({ content: "", additional_kwargs: noted })).usage).toEqual(old);
   });
@@ -163,7 +163,7 @@ describe("reasoning that a model writes between its words", () => {
     ["<think>cut off in the mid", "", "cut off in the mid"],
     ["say <think>later</think>", "say <think>later</think>", ""],
     ["<think>a</thinking>b</think>c", "c", "a</thinking>b"],
-  ])("of %j is told apart", (text, content, reasoning) => {
+  ])("of %j is separated", (text, content, reasoning) => {
     expect(splitReasoning(text)).toEqual({ content, reasoning });
     const message = new AIMessage(text);
     expect([wordsOf(message), readExtras(message).reasoning_content]).toEqual([content, reasoning]);

@@ -6,7 +6,7 @@ import { withDefaultTimes } from "@millrace/engine/storage/default-times";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { createTestStorage } from "../support/test-storage.ts";
 
-it("a session that nothing came of goes again, but not under the run that somebody has begun in it meanwhile", async () => {
+it("a session without a run is deleted again, but not when a run has begun in it meanwhile", async () => {
   const storage = createTestStorage();
   const runs = { between: <Result>(_id: string, work: () => Promise<Result>) => work() };
   const { sessions, newSessions } = trackNewSessions(storage.sessions, { storage, runs }, () => true);

@@ -5,12 +5,12 @@ import { activeSuggestions, readSuggestions } from "@millrace/engine/sessions/ov
 
 const proposal = (id: string, suggestions: unknown, more: object = {}): AIMessage =>
   new AIMessage({ id, content: "What next?", additional_kwargs: { suggestions, ...more } });
-const said = (content: string, more: object = {}): HumanMessage =>
+const userMessage = (content: string, more: object = {}): HumanMessage =>
   new HumanMessage({ id: crypto.randomUUID(), content, additional_kwargs: { ...more } });
 
 describe("proposals", () => {
   it("are active until the user says something", () => {
-    const messages = [said("hi"), proposal("p1", ["Go on", "Stop"], { status_summary: "Round 3 is done" })];
+    const messages = [userMessage("hi"), proposal("p1", ["Go on", "Stop"], { status_summary: "Round 3 is done" })];
     expect(readSuggestions(messages)).toEqual([
       {
         message_id: "p1",
@@ -28,10 +28,10 @@ describe("proposals", () => {
   });
 
   it.each<[string, BaseMessage, string, string | null]>([
-    ["the words of an option select it", said(" Stop "), "selected", "p1.2"],
-    ["its id selects it, whatever the words are", said("enough", { suggestion_id: "p1.2" }), "selected", "p1.2"],
-    ["other words let them expire", said("something else"), "expired", null],
-    ["an id of another proposal lets them expire", said("Stop", { suggestion_id: "p0.1" }), "expired", null],
+    ["the words of an option select it", userMessage(" Stop "), "selected", "p1.2"],
+    ["its id selects it, whatever the words are", userMessage("enough", { suggestion_id: "p1.2" }), "selected", "p1.2"],
+    ["other words let them expire", userMessage("something else"), "expired", null],
+    ["an id of another proposal lets them expire", userMessage("Stop", { suggestion_id: "p0.1" }), "expired", null],
   ])("stay in the history: %s", (_, next, state, selected_id) => {
     const messages = [proposal("p1", ["Go on", "Stop"]), next, new AIMessage({ id: "a", content: "ok" })];
     expect(readSuggestions(messages)).toMatchObject([{ state, selected_id, status_summary: "What next?" }]);
@@ -40,7 +40,7 @@ describe("proposals", () => {
 
   it("may say other words than their label, and have ids of their own", () => {
     const option = { id: "fix", label: "Repair", value: "Repair the error in line 3" };
-    const messages = [proposal("p1", [option]), said("Repair the error in line 3")];
+    const messages = [proposal("p1", [option]), userMessage("Repair the error in line 3")];
     expect(readSuggestions(messages)).toMatchObject([{ selected_id: "fix" }]);
   });
 

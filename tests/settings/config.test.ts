@@ -75,7 +75,7 @@ describe("the configuration (CFG-01)", () => {
     expect(loadConfig({ PORT: "", MILLRACE_MODEL: "", MILLRACE_TOOL_RATE: "" })).toEqual(defaults);
   });
 
-  it("tells every wrong value at once, each with the name of its variable", () => {
+  it("reports every wrong value at once, each with the name of its variable", () => {
     const wrong = { PORT: "much", MILLRACE_LOG_LEVEL: "loud", MILLRACE_QUEUE_LIMIT: "-1", OLLAMA_BASE_URL: "nowhere" };
     let message = "";
     try {

@@ -69,7 +69,7 @@ describe("the settings of the web", () => {
     [{ GOOGLE_SEARCH_API_KEY: "k" }, "belong together"],
     [{ MILLRACE_SEARCH: "yahoo" }, "MILLRACE_SEARCH"],
     [{ SEARXNG_URL: "ftp://example.com" }, "SEARXNG_URL"],
-  ])("are refused where they cannot be meant: %j", (environment, said) => {
-    expect(() => webOf(environment)).toThrow(said);
+  ])("are refused where they cannot be meant: %j", (environment, message) => {
+    expect(() => webOf(environment)).toThrow(message);
   });
 });

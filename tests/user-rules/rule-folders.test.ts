@@ -111,9 +111,9 @@ describe("the folders of rules", () => {
       "~/.auto-coder/autocoderrules": expect.stringContaining("ENOTDIR"),
     });
     expect(JSON.stringify(source.load())).not.toContain("password");
-    const told = logged.length;
+    const count = logged.length;
     source.load();
-    expect(logged).toHaveLength(told);
+    expect(logged).toHaveLength(count);
     expect(logged).toEqual(expect.arrayContaining([...source.load().warnings]));
   });
 
@@ -126,7 +126,7 @@ describe("the folders of rules", () => {
     expect(source.load().warnings).toMatchObject([{ problem: expect.stringContaining("EACCES") }]);
   });
 
-  it("with thousands of files are read up to a bound, and that is told", () => {
+  it("with thousands of files are read up to a bound, and that is reported", () => {
     for (let index = 0; index < 1100; index += 1) write(`project/.autocoderrules/${index}.md`, always(`${index}`));
     const { rules, warnings } = open().load();
     expect(rules).toHaveLength(1000);
@@ -156,7 +156,7 @@ describe("the rules that count", () => {
     ]);
   });
 
-  it("are told with their files, and the others of the project by name, so that the model can read them itself", () => {
+  it("are given with their files, and the others of the project by name, so that the model can read them itself", () => {
     const text = rulesText(selectRules(open().load().rules, []));
     expect(text).toContain("## Rule of the project: .autocoderrules/always.md\n\nBe kind.");
     expect(text).toContain("- .autocoderrules/python.md: Python style; for **/*.py");

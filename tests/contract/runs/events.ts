@@ -65,9 +65,9 @@ export function describeEvents(fixture: StorageFixture): void {
       await newRun("r1");
       const { events, runs } = fixture.storage;
       await runs.claim("s1");
-      const told = (id: number) =>
+      const store = (id: number) =>
         append(fixture.storage, "s1", "r1", [{ id, event: "custom", namespace: [], data: id }]);
-      await told(0);
+      await store(0);
       const seen: number[] = [];
       const all = AbortSignal.timeout(60_000);
       const following = (async (): Promise<void> => {
@@ -76,13 +76,13 @@ export function describeEvents(fixture: StorageFixture): void {
       await expect.poll(() => seen).toEqual([0]);
       const leaving = new AbortController();
       const left = events.follow("r1", 0, leaving.signal).next();
-      await told(1);
+      await store(1);
       await expect.poll(() => seen).toEqual([0, 1]);
       expect((await left).value).toMatchObject([{ id: 1 }]);
       const waiting = events.follow("r1", 1, leaving.signal).next();
       leaving.abort();
       expect(await waiting).toEqual({ done: true, value: undefined });
-      await told(2);
+      await store(2);
       await finish(fixture.storage, "r1", { status: "success", session_status: "idle", interrupts: {} });
       await following;
       expect(seen).toEqual([0, 1, 2]);

@@ -100,8 +100,8 @@ describe("a conversation, for any order of events", () => {
     fc.assert(
       fc.property(fc.array(eventsAfterSent, { maxLength: 40 }), (all) => {
         let state = conversationAfter(one.Idle, { kind: "sent" });
-        for (const told of all) {
-          const next = conversationAfter(state, told);
+        for (const event of all) {
+          const next = conversationAfter(state, event);
           if (next !== state) expect(conversationMoves[state.state]).toContain(next.state);
           if (["Idle", "Completed", "Error"].includes(state.state)) expect(next).toBe(state);
           expect(ConversationState.parse(next)).toEqual(next);
@@ -142,7 +142,7 @@ const statesOf = (reader: Reader): StateEvent[] =>
 const short = (event: StateEvent): string =>
   event.state === "ToolCalling" ? `${event.state} ${event.status}` : event.state;
 
-/** The states as told; each is a legal move from the one before. */
+/** The states as sent; each is a legal move from the one before. */
 function walked(reader: Reader): string[] {
   const states = statesOf(reader);
   for (const [index, { state }] of states.entries()) {
@@ -158,7 +158,7 @@ const listing: ModelStep = { text: "I look.", toolCalls: [{ name: "list_files", 
 const deleting: ModelStep = { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] };
 const asked = "What is in the notes?";
 
-describe("a run tells of its conversation (STATE-01)", () => {
+describe("a run reports its conversation (STATE-01)", () => {
   it("from the message over the reply to its end, once per change and never per token", async () => {
     const flow = await open({ script: [{ text: words(60) }] });
     const { run, reader } = await flow.start("tell me something, my friend");
@@ -188,7 +188,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
       "StreamingResponse",
       "Completed",
     ]);
-    // Each of our events says when it was told (EVENT-01).
+    // Each of our events says when it was sent (EVENT-01).
     for (const event of reader.custom()) expect(event).toHaveProperty("time", expect.stringMatching(/^20\d\d-.*Z$/u));
     expect(orderOf(reader)).toEqual([
       "metadata",
@@ -217,7 +217,7 @@ describe("a run tells of its conversation (STATE-01)", () => {
     ]);
   });
 
-  it("waits at a question, which is told once however often it is answered, and goes on from the answer", async () => {
+  it("waits at a question, which is sent once however often it is answered, and goes on from the answer", async () => {
     const flow = await open({ files: { "old/a": "1" }, script: [deleting, { text: "It stays." }] });
     const first = await flow.start("clean up the old things, please");
     await first.reader.over;
@@ -244,10 +244,10 @@ describe("a run tells of its conversation (STATE-01)", () => {
   it.each([
     ["keeps a long reply", 30, "Completed"],
     ["drops a short one", 2, "Idle"],
-  ])("stopped: %s", async (_, heard, end) => {
-    const flow = await open({ script: [{ text: words(40), hold: { after: heard, until: never } }] });
+  ])("stopped: %s", async (_, wordCount, end) => {
+    const flow = await open({ script: [{ text: words(40), hold: { after: wordCount, until: never } }] });
     const { run, reader } = await flow.start("tell me something, my friend");
-    const last = `word${heard - 1}`;
+    const last = `word${wordCount - 1}`;
     await reader.until((all) => [...all.text().values()].some(({ content }) => content.includes(last)));
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     await reader.over;
@@ -314,10 +314,10 @@ function nameOf(event: RunEvent): string | undefined {
     case "metadata":
       return "metadata";
     case "custom": {
-      const told = event.data as CustomEvent;
-      if (told.type === "conversation_state") return `${told.type} ${short(told)}`;
-      if (told.type === "tool_status") return `${told.type} ${told.status}`;
-      return /^(workflow_|agentic_loop\.tool)/u.test(told.type) ? told.type : undefined;
+      const custom = event.data as CustomEvent;
+      if (custom.type === "conversation_state") return `${custom.type} ${short(custom)}`;
+      if (custom.type === "tool_status") return `${custom.type} ${custom.status}`;
+      return /^(workflow_|agentic_loop\.tool)/u.test(custom.type) ? custom.type : undefined;
     }
     case "messages": {
       if (!(event.data instanceof AIMessageChunk)) return undefined;

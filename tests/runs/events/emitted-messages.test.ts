@@ -18,7 +18,7 @@ import { withCopies } from "../recovery/storage-copies.ts";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "millrace-told-"));
+  folder = await mkdtemp(join(tmpdir(), "millrace-emitted-"));
 });
 afterEach(async () => {
   await rm(folder, { recursive: true });
@@ -35,7 +35,7 @@ function textsOf(events: readonly RunEvent[]): Map<string, string> {
   return texts;
 }
 
-it("tells no words twice, wherever a crash comes between two writes", async () => {
+it("emits no words twice, wherever a crash comes between two writes", async () => {
   const file = openIn(folder);
   const copies: string[] = [];
   let runId: string;
@@ -50,7 +50,7 @@ it("tells no words twice, wherever a crash comes between two writes", async () =
   } finally {
     await file.close();
   }
-  let heard = 0;
+  let compared = 0;
   for (const copy of copies) {
     const storage = openIn(copy);
     try {
@@ -62,33 +62,33 @@ it("tells no words twice, wherever a crash comes between two writes", async () =
       const messages = (Array.isArray(final) ? final : []).filter((message) => isAIMessage(message));
       const texts = textsOf(events);
       for (const { id = "", text } of messages) expect(texts.get(id)).toBe(text);
-      heard += messages.length;
+      compared += messages.length;
     } finally {
       await storage.close();
     }
   }
-  expect(heard).toBeGreaterThan(0);
+  expect(compared).toBeGreaterThan(0);
 });
 
 it.each([
-  ["what was told to its end", new AIMessage({ id: "a", content: "one two" }), "one two", undefined],
-  ["what was told in part: the rest", new AIMessage({ id: "a", content: "one two" }), "one ", "two"],
-  ["what was told with other words", new AIMessage({ id: "a", content: "two" }), "one", undefined],
-  ["a result that was told", new ToolMessage({ id: "a", content: "ok", tool_call_id: "c" }), "ok", undefined],
-])("of a whole message nothing is told again: %s", (_name, message, before, rest) => {
-  const told = new Map([["a", before]]);
-  const left = notYetEmitted(message, told);
+  ["what was emitted to its end", new AIMessage({ id: "a", content: "one two" }), "one two", undefined],
+  ["what was emitted in part: the rest", new AIMessage({ id: "a", content: "one two" }), "one ", "two"],
+  ["what was emitted with other words", new AIMessage({ id: "a", content: "two" }), "one", undefined],
+  ["a result that was emitted", new ToolMessage({ id: "a", content: "ok", tool_call_id: "c" }), "ok", undefined],
+])("of a whole message nothing is emitted again: %s", (_name, message, before, rest) => {
+  const emitted = new Map([["a", before]]);
+  const left = notYetEmitted(message, emitted);
   expect(left?.text).toBe(rest);
   // A second time there is nothing left.
-  if (rest !== undefined) expect(notYetEmitted(message, told)).toBeUndefined();
+  if (rest !== undefined) expect(notYetEmitted(message, emitted)).toBeUndefined();
 });
 
-it("a piece of a model's answer and a message that nobody was told of go through", () => {
-  const told = new Map([["a", "one"]]);
+it("a piece of a model's answer and a message that was not emitted go through", () => {
+  const emitted = new Map([["a", "one"]]);
   const piece = new AIMessageChunk({ id: "a", content: "one" });
-  expect(notYetEmitted(piece, told)).toBe(piece);
+  expect(notYetEmitted(piece, emitted)).toBe(piece);
   const other = new HumanMessage({ id: "b", content: "one" });
-  expect(notYetEmitted(other, told)).toBe(other);
+  expect(notYetEmitted(other, emitted)).toBe(other);
   const nameless = new HumanMessage({ content: "one" });
-  expect(notYetEmitted(nameless, told)).toBe(nameless);
+  expect(notYetEmitted(nameless, emitted)).toBe(nameless);
 });

@@ -46,7 +46,7 @@ describe("a reader of a session", () => {
     };
     const counted = { ...sources, storage: { ...storage, runs: { ...storage.runs, list } } };
     const leaving = new AbortController();
-    const told = async (place: Parameters<typeof followSession>[2], until: number): Promise<string[]> => {
+    const runsSeen = async (place: Parameters<typeof followSession>[2], until: number): Promise<string[]> => {
       const seen = new Set<string>();
       for await (const batch of followSession(counted, session.session_id, place, leaving.signal)) {
         for (const { run_id } of batch) seen.add(run_id);
@@ -54,9 +54,9 @@ describe("a reader of a session", () => {
       }
       return [...seen];
     };
-    expect(await told({ run_id: ids[58] ?? "", id: -1 }, 3)).toEqual(ids.slice(58));
+    expect(await runsSeen({ run_id: ids[58] ?? "", id: -1 }, 3)).toEqual(ids.slice(58));
     expect(read).toBe(50);
-    expect(await told("all", 61)).toEqual(ids);
+    expect(await runsSeen("all", 61)).toEqual(ids);
   });
 
   it("leaves none behind when the store refuses what was before", async () => {
@@ -92,7 +92,7 @@ describe("a reader of a session", () => {
 });
 
 describe("the record of a session", () => {
-  it("tells a reader who comes while it is written the end of a run that was stopped in the queue", async () => {
+  it("sends to a reader that comes while it is written the end of a run that was stopped in the queue", async () => {
     const gate = createGate();
     const { storage, runs, session } = await createHarness({ agent: gatedGraph(gate) }, createTestStorage());
     await runs.start(session, request("agent"));

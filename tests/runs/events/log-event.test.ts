@@ -81,7 +81,7 @@ describe("the log of a run (LOG-01, LOG-03)", () => {
 });
 
 describe("a line of the log (LOG-01, LOG-02)", () => {
-  it("tells an error with type, message and stack", () => {
+  it("has an error with type, message and stack", () => {
     const { logger, lines } = reading("info");
     logger.error({ err: new RangeError("too far") }, "failed");
     const err = { type: "RangeError", message: "too far", stack: expect.stringContaining("log-event.test") };

@@ -33,7 +33,7 @@ async function ids(batches: AsyncIterable<RunEvent[]>): Promise<number[]> {
 const upTo = (length: number): number[] => Array.from({ length }, (_, at) => at);
 
 describe("the log of a run", () => {
-  it("gives a live reader an event in the turn it is told, before it is stored", async () => {
+  it("gives a live reader an event in the turn it is emitted, before it is stored", async () => {
     const { stored, log, tell } = await createLog();
     const reader = log.follow(-1, never);
     const first = reader.next();
@@ -75,7 +75,7 @@ describe("the log of a run", () => {
     expect(stored).toEqual(["first", "second", "third"]);
   });
 
-  it("neither shows nor stores what is told while it is held, and loses nothing of it", async () => {
+  it("neither shows nor stores what is emitted while it is held, and loses nothing of it", async () => {
     const { stored, log, tell } = await createLog();
     await tell("before");
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -100,7 +100,7 @@ describe("the log of a run", () => {
     expect(await stored()).toHaveLength(3);
   });
 
-  it("says when each event was told, and begins after everything that other runs have told", async () => {
+  it("says when each event was emitted, and begins after everything that other runs have emitted", async () => {
     const first = await createLog();
     const before = Date.now();
     for (const at of upTo(3)) await first.tell(at);
@@ -112,14 +112,14 @@ describe("the log of a run", () => {
       log.close();
       return (await stored()).map(({ at }) => at ?? 0);
     };
-    const [told, later] = [await times(first), await times(second)];
-    expect(told[0]).toBeGreaterThanOrEqual(before);
-    expect(told).toEqual(told.toSorted((a, b) => a - b));
-    expect(later[0]).toBeGreaterThan(told.at(-1) ?? 0);
+    const [earlier, later] = [await times(first), await times(second)];
+    expect(earlier[0]).toBeGreaterThanOrEqual(before);
+    expect(earlier).toEqual(earlier.toSorted((a, b) => a - b));
+    expect(later[0]).toBeGreaterThan(earlier.at(-1) ?? 0);
     expect(later[1]).toBeGreaterThanOrEqual(later[0] ?? 0);
   });
 
-  it("stores what is told in groups", async () => {
+  it("stores events in groups", async () => {
     const { storage, log, tell } = await createLog();
     const sizes: number[] = [];
     storage.beforeWrite = (operation, events) => {
@@ -131,7 +131,7 @@ describe("the log of a run", () => {
     log.close();
   });
 
-  it("stores what is told 50 ms after the first of a group, however much comes meanwhile (EVENT-02)", async () => {
+  it("stores what is emitted 50 ms after the first of a group, however much comes meanwhile (EVENT-02)", async () => {
     const { stored, log, tell } = await createLog();
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
@@ -205,19 +205,19 @@ describe("the log of a run", () => {
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(700), async (steps, burst) => {
         const { log, tell } = await createLog();
         const readers: Promise<number[]>[] = [ids(log.follow(-1, never))];
-        let told = 0;
+        let count = 0;
         for (const name of steps) {
           if (name === "tell") {
             for (const at of upTo(burst)) await tell(at);
-            told += burst;
+            count += burst;
           } else if (name === "flush") await log.flush();
           else if (name === "read" && readers.length < 4) readers.push(ids(log.follow(-1, never)));
           else await settle();
-          if (told > 3000) break;
+          if (count > 3000) break;
         }
         await log.flush();
         log.close();
-        for (const reader of readers) expect(await reader).toEqual(upTo(told));
+        for (const reader of readers) expect(await reader).toEqual(upTo(count));
       }),
       { numRuns: 25 },
     );

@@ -57,7 +57,7 @@ describe("a chunk of LangGraph", () => {
     ]);
   });
 
-  it("tells the checkpoint before a state only where that is wanted", () => {
+  it("sends the checkpoint before a state only where that is wanted", () => {
     const envelope = { id: "c", parent_id: "p", step: 1, source: "loop" };
     const translate = createTranslator(["values"], true, undefined, true);
     expect(translate([["node:task"], "checkpoints", envelope])).toEqual([
@@ -65,7 +65,7 @@ describe("a chunk of LangGraph", () => {
     ]);
   });
 
-  it("tells of tools what they told, and of what they threw its name and text", () => {
+  it("has what tools returned, and of what they threw its name and text", () => {
     const translate = createTranslator(["tools"], false);
     const call = { toolCallId: "c", name: "look" };
     const end = { event: "on_tool_end", ...call, output: "seen" };
@@ -111,7 +111,7 @@ describe("a chunk of LangGraph", () => {
     ]);
   });
 
-  it("of a debug checkpoint is told in the wire's words, without what is the server's own", () => {
+  it("of a debug checkpoint has the wire's fields, without what is the server's own", () => {
     const translate = createTranslator(["debug"], false);
     const payload = {
       config: { callbacks: [], configurable: { thread_id: "t", checkpoint_id: "c", __millrace: { secret: 1 } } },

@@ -12,7 +12,7 @@ afterEach(async () => {
 const text = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
 const held = new Promise<never>(() => undefined);
 const free = { context: { mode: "free_work" } };
-const heard = (reader: Reader): string => [...reader.text().values()].map(({ content }) => content).join("");
+const received = (reader: Reader): string => [...reader.text().values()].map(({ content }) => content).join("");
 
 describe("an answer that the provider breaks off (ERR-16)", () => {
   const cases: [string, ModelStep, object, string][] = [
@@ -28,17 +28,17 @@ describe("an answer that the provider breaks off (ERR-16)", () => {
     bench = await startStopBench({ script: [step] });
     const { run, reader } = await bench.start("Count the words", patch);
     await reader.over;
-    expect(heard(reader).length).toBeGreaterThan(50);
+    expect(received(reader).length).toBeGreaterThan(50);
     expect((await bench.runs.get(run.run_id))?.status).toBe("success");
     const { messages } = await bench.state();
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai"]);
-    expect(messages[1]?.text).toBe(heard(reader));
+    expect(messages[1]?.text).toBe(received(reader));
     expect(messages[1]?.id).toBe([...reader.text().keys()][0]);
     expect(messages[1]?.additional_kwargs).toMatchObject({
       is_partial: true,
       stop_reason: reason,
       end_reason: reason,
-      tokens_generated: countText(heard(reader)),
+      tokens_generated: countText(received(reader)),
     });
     expect(reader.custom().some(({ type }) => type === "agentic_loop.error")).toBe(true);
     expect(reader.custom().find(({ type }) => type === "agentic_loop.complete")).toMatchObject({ end_reason: reason });
@@ -50,12 +50,12 @@ describe("an answer that the provider breaks off (ERR-16)", () => {
       context: { ...free.context, limits: { timeout_seconds: 0.001 } },
     });
     await reader.over;
-    const told = [...reader.text().values()].map(({ reasoning }) => reasoning).join("");
-    expect(told.length).toBeGreaterThan(50);
+    const streamedReasoning = [...reader.text().values()].map(({ reasoning }) => reasoning).join("");
+    expect(streamedReasoning.length).toBeGreaterThan(50);
     const { messages } = await bench.state();
     expect(messages[1]?.text).toBe("");
     expect(messages[1]?.additional_kwargs).toMatchObject({
-      reasoning_content: told,
+      reasoning_content: streamedReasoning,
       is_partial: true,
       stop_reason: "timeout",
     });
@@ -77,8 +77,8 @@ describe("an answer that the provider breaks off (ERR-16)", () => {
     await bench.finish("", { context, input: undefined, command: { resume: option } });
     const { messages } = await bench.state();
     expect(messages.map((message) => message.getType())).toEqual(["human", "ai"]);
-    expect(heard(reader).length).toBeGreaterThan(50);
-    expect(messages[1]?.text).toBe(heard(reader));
+    expect(received(reader).length).toBeGreaterThan(50);
+    expect(messages[1]?.text).toBe(received(reader));
     expect(messages[1]?.id).toBe([...reader.text().keys()][0]);
     expect(messages[1]?.additional_kwargs).toMatchObject({ is_partial: true, stop_reason, end_reason });
   });
@@ -90,9 +90,14 @@ describe("an answer that the provider breaks off (ERR-16)", () => {
     await reader.over;
     await bench.finish("Never mind", { context });
     const { messages } = await bench.state();
-    expect(messages.map((message) => message.text)).toEqual(["Count the words", heard(reader), "Never mind", "Yes?"]);
+    expect(messages.map((message) => message.text)).toEqual([
+      "Count the words",
+      received(reader),
+      "Never mind",
+      "Yes?",
+    ]);
     expect(messages[1]?.additional_kwargs).toMatchObject({ is_partial: true });
-    expect(bench.model.requests[1]?.messages.map(wireText).join("\n")).toContain(heard(reader));
+    expect(bench.model.requests[1]?.messages.map(wireText).join("\n")).toContain(received(reader));
   });
 
   it("gives way to the answer that another try brings", async () => {

@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Rounds of two parallel steps and one that joins them; each tells as many things as `plan` says, now and then. */
+/** Rounds of two parallel steps and one that joins them; each emits as many events as `plan` says, now and then. */
 function talkingGraph(plan: readonly number[]) {
   let at = 0;
   const talk = (name: string) => async (_state: unknown, config: LangGraphRunnableConfig) => {
@@ -45,16 +45,16 @@ function talkingGraph(plan: readonly number[]) {
 interface Point {
   copy: string;
   /** What a reader had got when the checkpoint was being written. */
-  told: RunEvent[];
+  received: RunEvent[];
 }
 
 /** A storage whose checkpoints and writes are each followed by a copy of the file, before anybody else goes on. */
-function withCopies(storage: Storage, told: RunEvent[], points: Point[]): Storage {
+function withCopies(storage: Storage, received: RunEvent[], points: Point[]): Storage {
   const follow = (write: (...args: never[]) => Promise<unknown>) => {
     return async (...args: never[]): Promise<unknown> => {
-      const before = [...told];
+      const before = [...received];
       const result = await write(...args);
-      points.push({ copy: crashCopy(folder, join(folder, `copy-${crypto.randomUUID()}`)), told: before });
+      points.push({ copy: crashCopy(folder, join(folder, `copy-${crypto.randomUUID()}`)), received: before });
       return result;
     };
   };
@@ -65,12 +65,12 @@ function withCopies(storage: Storage, told: RunEvent[], points: Point[]): Storag
 
 const plain = (events: RunEvent[]): unknown => JSON.parse(JSON.stringify(events));
 
-/** What a crash at this point leaves: all that was told, and after the next start nothing of it under another content. */
-async function expectWhole({ copy, told }: Point, runId: string, plan: readonly number[]): Promise<void> {
+/** What a crash at this point leaves: all that was received, and after the next start nothing of it under another content. */
+async function expectWhole({ copy, received }: Point, runId: string, plan: readonly number[]): Promise<void> {
   const storage = openIn(copy);
   try {
     const stored = await storage.events.read(runId, -1, 1000);
-    expect(plain(stored.slice(0, told.length))).toEqual(plain(told));
+    expect(plain(stored.slice(0, received.length))).toEqual(plain(received));
     const runs = createRuns(storage, serve({ agent: talkingGraph(plan) }, storage.checkpointer));
     await runs.recover();
     const events = await collect(runs.follow(runId, -1, never));
@@ -86,9 +86,9 @@ async function expectWhole({ copy, told }: Point, runId: string, plan: readonly 
   }
 }
 
-it("loses nothing that was told before a checkpoint that is on disk, wherever the process ends", async () => {
+it("loses nothing that was received before a checkpoint that is on disk, wherever the process ends", async () => {
   let count = 0;
-  let told = 0;
+  let total = 0;
   const plans = fc.array(fc.nat({ max: 6 }), { minLength: 3, maxLength: 9 });
   await fc.assert(
     fc.asyncProperty(plans, fc.constantFrom("sync" as const, "async" as const), async (plan, durability) => {
@@ -109,11 +109,13 @@ it("loses nothing that was told before a checkpoint that is on disk, wherever th
         await file.close();
       }
       count += points.length;
-      told += points.reduce((sum, point) => sum + point.told.length, 0);
+      total += points.reduce((sum, point) => sum + point.received.length, 0);
     }),
     { numRuns: 14 },
   );
   expect(count).toBeGreaterThanOrEqual(100);
-  expect(told).toBeGreaterThan(count);
-  process.stdout.write(`crashes right after a checkpoint or a write: ${count}, with ${told} told events before them\n`);
+  expect(total).toBeGreaterThan(count);
+  process.stdout.write(
+    `crashes right after a checkpoint or a write: ${count}, with ${total} received events before them\n`,
+  );
 }, 120_000);

@@ -33,7 +33,7 @@ async function crashAtGate(calls: Record<string, number>, patch: Parameters<type
   const seen = collect(bench.runs.follow(run.run_id, -1, never));
   await gate.arrived;
   await settle();
-  // The drain leaves the row as a crash leaves it; the events that were told are stored.
+  // The drain leaves the row as a crash leaves it; the events that were emitted are stored.
   await bench.runs.drain(0);
   return { ...bench, run, seen: await seen };
 }
@@ -57,17 +57,17 @@ describe("the clock of events after a restart", () => {
     await runs.drain(0);
   });
 
-  it("goes on from what a run had told that was under way", async () => {
+  it("goes on from what a run had emitted that was under way", async () => {
     const { storage, run } = await crashAtGate({});
     const last = await storage.events.last(run.run_id);
-    const told = ahead(2);
-    const toldThen = { id: last + 1, at: told, event: "values" as const, namespace: [], data: {} };
-    await append(storage, run.session_id, run.run_id, [toldThen]);
+    const emittedAt = ahead(2);
+    const emitted = { id: last + 1, at: emittedAt, event: "values" as const, namespace: [], data: {} };
+    await append(storage, run.session_id, run.run_id, [emitted]);
     const runs = restart(storage, { agent: plainGraph() });
     await runs.recover();
     const events = await collect(runs.follow(run.run_id, last + 1, never));
     expect(events).not.toEqual([]);
-    for (const { at } of events) expect(at).toBeGreaterThan(told);
+    for (const { at } of events) expect(at).toBeGreaterThan(emittedAt);
     await runs.drain(0);
   });
 

@@ -218,11 +218,11 @@ describe("an attempt that another has taken over", () => {
     await gate.arrived;
     const row = storage.rows.run(run.run_id);
     if (row !== undefined) storage.rows.putRun({ ...row, attempt: 2 });
-    const told = await storage.events.last(run.run_id);
+    const lastId = await storage.events.last(run.run_id);
     gate.open();
     await expect(waiting).rejects.toMatchObject({ code: "server" });
     expect(storage.rows.run(run.run_id)).toMatchObject({ status: "running", attempt: 2 });
-    expect(await storage.events.last(run.run_id)).toBe(told);
+    expect(await storage.events.last(run.run_id)).toBe(lastId);
   });
 });
 
@@ -268,7 +268,7 @@ describe("runs that wait", () => {
 });
 
 describe("a gap", () => {
-  it("is told to a reader whose id the run has not, live and afterwards, and to nobody else", async () => {
+  it("is sent to a reader whose id the run has not, live and afterwards, and to no other", async () => {
     const gate = createGate();
     const { runs, session } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));
@@ -282,7 +282,7 @@ describe("a gap", () => {
     expect(await runs.findGap(ended, 5)).toEqual({ from: 5, to: 5, after: -1 });
   });
 
-  it("is told where a crash has taken what was told but not yet stored", async () => {
+  it("is sent where a crash has taken what was sent but not yet stored", async () => {
     const gate = createGate();
     const bench = await createHarness({ agent: gatedGraph(gate) });
     const run = await bench.runs.start(bench.session, request("agent"));
@@ -300,7 +300,7 @@ describe("a gap", () => {
     expect(await runs.findGap(ended, 40)).toEqual({ from: 41, to: 999, after: 40 });
   });
 
-  it("is told for what retention has removed, which leaves what is not over alone", async () => {
+  it("is sent for what retention has removed, which leaves what is not over alone", async () => {
     const gate = createGate();
     const { runs, session, storage } = await createHarness({ agent: plainGraph(), gated: gatedGraph(gate) });
     const ended = await runs.wait((await runs.start(session, request("agent"))).run_id, never);

@@ -53,13 +53,13 @@ const noOthers: RunStarter = {
 /** A run that is claimed, so that it can be walked here; `isStopped`: before its first step. */
 async function claimed(
   graphs: Record<string, unknown>,
-  { said = "hello", isStopped = false, stopPatience = 1, storage = createTestStorage() } = {},
+  { text = "hello", isStopped = false, stopPatience = 1, storage = createTestStorage() } = {},
   given?: Session,
 ) {
   const session = given ?? (await createSession(storage));
   const served = serve(graphs, storage.checkpointer);
   const assistant = systemAssistant("agent", new Date().toISOString());
-  const input = { messages: [{ role: "user", content: said }] };
+  const input = { messages: [{ role: "user", content: text }] };
   const draft = draftRun(session, request("agent", { stream_mode: ["custom"], input }), assistant, served);
   await storage.runs.admit(draft);
   const run = await storage.runs.claim(draft.session_id);
@@ -117,19 +117,19 @@ describe("a stopped run", () => {
     const storage = createTestStorage();
     storage.beforePut = () => waiting.pop()?.();
     const graphs = { agent: workflow.compile() };
-    const first = await claimed(graphs, { said: "first", isStopped: true, storage });
+    const first = await claimed(graphs, { text: "first", isStopped: true, storage });
     await first.walking;
     expect(first.warned).toMatchObject([{ msg: "stop_forced", run_id: first.active.run.run_id }]);
     const { session } = first;
-    const next = { said: "second", isStopped: true, stopPatience: 60_000, storage };
+    const next = { text: "second", isStopped: true, stopPatience: 60_000, storage };
     const second = await claimed(graphs, next, session);
     await second.walking;
-    const told = await storage.events.last(first.active.run.run_id);
+    const lastId = await storage.events.last(first.active.run.run_id);
     gate.open();
     for (let turn = 0; turn < 20; turn += 1) await settle();
     const newest = await storage.checkpointer.getTuple({ configurable: { thread_id: session.session_id } });
     expect(JSON.stringify(newest?.checkpoint.channel_values["messages"])).toContain("second");
-    expect(await storage.events.last(first.active.run.run_id)).toBe(told);
+    expect(await storage.events.last(first.active.run.run_id)).toBe(lastId);
   });
 
   it("ends although the store never finishes a write", async () => {

@@ -70,7 +70,7 @@ describe("a stop leaves nothing open", () => {
     await reader.over;
     const isWhole = async (): Promise<boolean> => (await readdir(workspace)).every((name) => name === "long.txt");
     await until(isWhole);
-    // A call whose end the stop has not let anybody hear stays open in the ledger; one that ended before has its result.
+    // A call whose end was not received because of the stop stays open in the ledger; one that ended before has its result.
     for (const row of await storage.ledger.list(session.session_id)) {
       expect(row.state === "finished").toBe((await readdir(workspace)).length === 1 && row.result !== null);
     }

@@ -422,7 +422,7 @@ describe("the note of a stop", () => {
     expect((await runs.cancel(run.run_id, { action: "interrupt", wait: true }))?.status).toBe("interrupted");
   });
 
-  it("that cannot be written is told to who does not wait for the end, and the run stops all the same", async () => {
+  it("that cannot be written is reported to a caller that does not wait for the end, and the run stops all the same", async () => {
     const gate = createGate();
     const { runs, session, storage } = await createHarness({ agent: gatedGraph(gate) });
     const run = await runs.start(session, request("agent"));

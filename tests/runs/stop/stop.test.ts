@@ -22,7 +22,7 @@ const words = (count: number): string => Array.from({ length: count }, (_, index
 const never = new Promise<never>(() => undefined);
 const asked = "What is in the notes?";
 const kinds = (messages: readonly BaseMessage[]) => messages.map((message) => message.getType());
-const heard = (reader: Reader) =>
+const received = (reader: Reader) =>
   [...reader.text().values()].map(({ content, reasoning }) => reasoning + content).join("");
 const stopEvent = (reader: Reader) => reader.custom().find((event) => event.type === "stop_completed");
 
@@ -85,7 +85,7 @@ describe("a stop in the middle of an answer", () => {
       ...(step.chunks ?? step.text?.match(/\s*\S+/gu) ?? []),
     ];
     const wanted = texts.slice(0, pieces).join("");
-    await reader.until(() => (pieces === 0 ? flow.model.requestCount === 1 : heard(reader) === wanted));
+    await reader.until(() => (pieces === 0 ? flow.model.requestCount === 1 : received(reader) === wanted));
     const ended = await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     await reader.over;
     expect(ended?.status).toBe("interrupted");
@@ -127,7 +127,7 @@ describe("a stop around tools", () => {
       script: [{ wire: wire("openai-sealed.sse") }, { text: words(40), hold: { after: 3, until: never } }],
     });
     const { run, reader } = await flow.start(asked, { context: { mode: "free_work", model: "openai:gpt-5-codex" } });
-    await reader.until(() => heard(reader).includes("word2"));
+    await reader.until(() => received(reader).includes("word2"));
     expect(flow.model.requests[1]?.raw).toContain("gAAAAABo");
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     const { messages } = await flow.state();
@@ -135,7 +135,7 @@ describe("a stop around tools", () => {
     expect(JSON.stringify(messages)).not.toContain("gAAAAABo");
   });
 
-  it("tells a call that was being written as one that was not done", async () => {
+  it("reports a call that was being written as one that was not done", async () => {
     const toolCalls = [{ name: "list_files", arguments: {}, id: "written" }];
     const flow = await open({ script: [{ text: words(20), toolCalls, hold: { after: 21, until: never } }] });
     const { run, reader } = await flow.start(asked);
@@ -153,7 +153,7 @@ describe("a stop around tools", () => {
       script: [creates("first"), creates("second"), { text: words(40), hold: { after: 30, until: never } }],
     });
     const { run, reader } = await flow.start("Add two tasks");
-    await reader.until(() => heard(reader).endsWith("word29"));
+    await reader.until(() => received(reader).endsWith("word29"));
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     const { messages } = await flow.state();
     expect(kinds(messages)).toEqual(["human", "ai", "tool", "ai", "tool", "ai"]);
@@ -237,9 +237,9 @@ describe("a stop at any moment", () => {
       expect(messages[0]?.text, `stopped at event ${at}`).toBe(wish);
       expect(messages.some((message) => message.text.includes('"goal"'))).toBe(false);
       for (const message of messages.filter(({ additional_kwargs }) => additional_kwargs["is_partial"] === true)) {
-        const said = reader.text().get(message.id ?? "");
-        expect(message.text).toBe(said?.content);
-        expect(message.additional_kwargs["reasoning_content"] ?? "").toBe(said?.reasoning);
+        const streamed = reader.text().get(message.id ?? "");
+        expect(message.text).toBe(streamed?.content);
+        expect(message.additional_kwargs["reasoning_content"] ?? "").toBe(streamed?.reasoning);
       }
       for (const title of flow.effects) {
         expect(messages.some((message) => isToolMessage(message) && message.tool_call_id === title)).toBe(true);
@@ -283,7 +283,7 @@ describe("a stop where nobody answers", () => {
     const flow = await open({ script: [{ text: words(40), hold: { after: 30, until: never } }] });
     const first = await flow.start(asked);
     const queued = await flow.start("and another");
-    await first.reader.until(() => heard(first.reader).endsWith("word29"));
+    await first.reader.until(() => received(first.reader).endsWith("word29"));
     expect((await flow.runs.cancel(queued.run.run_id, { action: "interrupt", wait: true }))?.status).toBe(
       "interrupted",
     );
@@ -325,7 +325,7 @@ describe("a question that is left open", () => {
     });
     await flow.finish("Read the notes and tidy up");
     const { run, reader } = await flow.start("", { input: undefined, command: { resume: true } });
-    await reader.until(() => heard(reader).endsWith("word29"));
+    await reader.until(() => received(reader).endsWith("word29"));
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     const { messages } = await flow.state();
     expect(kinds(messages)).toEqual(["human", "ai", "tool", "ai", "tool", "ai"]);
@@ -339,7 +339,7 @@ describe("a partial reply", () => {
   const cut = async (): Promise<StopBench> => {
     const flow = await open({ script: [{ text: words(40), hold: { after: 30, until: never } }] });
     const { run, reader } = await flow.start(asked);
-    await reader.until(() => heard(reader).endsWith("word29"));
+    await reader.until(() => received(reader).endsWith("word29"));
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     return flow;
   };
@@ -349,7 +349,7 @@ describe("a partial reply", () => {
     const { id } = (await flow.state()).messages[1] ?? {};
     flow.model.push({ text: ` and ${words(30)}`, hold: { after: 25, until: never } }, { text: " and the end." });
     const { run, reader } = await flow.start("", { context: { partial: "continue" } });
-    await reader.until(() => heard(reader).endsWith("word23"));
+    await reader.until(() => received(reader).endsWith("word23"));
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     expect(kinds((await flow.state()).messages)).toEqual(["human", "ai", "ai"]);
 
@@ -374,7 +374,7 @@ describe("a partial reply", () => {
   it("that was not worth keeping leaves words that a new reply takes the place of", async () => {
     const flow = await open({ script: [{ text: words(40), hold: { after: 3, until: never } }] });
     const { run, reader } = await flow.start("数一数");
-    await reader.until(() => heard(reader).endsWith("word2"));
+    await reader.until(() => received(reader).endsWith("word2"));
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     expect((await flow.state()).messages.map((message) => message.text)).toEqual(["数一数", "已被停止。"]);
     flow.model.push({ text: "一、二、三。" });
@@ -386,7 +386,7 @@ describe("a partial reply", () => {
   it("is given, too, by a run without a new message", async () => {
     const flow = await open({ script: [creates("first"), { text: words(40), hold: { after: 3, until: never } }] });
     const { run, reader } = await flow.start("Add a task");
-    await reader.until(() => heard(reader).endsWith("word2"));
+    await reader.until(() => received(reader).endsWith("word2"));
     await flow.runs.cancel(run.run_id, { action: "interrupt", wait: true });
     expectStopped((await flow.state()).messages);
     flow.model.push({ text: "The task is there." });

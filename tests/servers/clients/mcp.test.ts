@@ -80,15 +80,15 @@ describe.skipIf(postgres === undefined)("a client of /mcp whose requests go to s
   it("reads on at another server where its stream was cut, with each message once", async () => {
     const both = await start();
     const { client: mcp, cut } = await connect(both);
-    const told: string[] = [];
+    const received: string[] = [];
     const calling = mcp.callTool({ name: "gated", arguments: { gate: "two-cut" } }, undefined, {
-      onprogress: ({ progress, message }) => void told.push(`${progress} ${message}`),
+      onprogress: ({ progress, message }) => void received.push(`${progress} ${message}`),
     });
     await expect.poll(() => running(both[0])).toBe(1);
     cut();
     openGate("two-cut");
     expect(await calling).toMatchObject({ structuredContent: { status: "success", values: { passed: true } } });
-    expect(told).toEqual(["1 wait"]);
+    expect(received).toEqual(["1 wait"]);
   });
 
   it("stops what it called when it ends its session at another server; only its owner finds the session", async () => {

@@ -45,11 +45,11 @@ describe("a title by rule", () => {
 });
 
 describe("the name of a session", () => {
-  const said = [new AIMessage("Welcome"), new HumanMessage("Hello there. How are you?")];
+  const talk = [new AIMessage("Welcome"), new HumanMessage("Hello there. How are you?")];
   it.each([
-    [{ name: " Mine ", title: "Model's" }, said, "Mine", "given"],
-    [{ name: null, title: "Model's" }, said, "Model's", "model"],
-    [{ name: 7 }, said, "Hello there", "first_message"],
+    [{ name: " Mine ", title: "Model's" }, talk, "Mine", "given"],
+    [{ name: null, title: "Model's" }, talk, "Model's", "model"],
+    [{ name: 7 }, talk, "Hello there", "first_message"],
     [{}, [new AIMessage("Welcome")], "Chat 2026-03-04 05:06", "default"],
     [{}, [new HumanMessage("?")], "Chat 2026-03-04 05:06", "default"],
   ])("with %j is found", (metadata, messages, name, source) => {

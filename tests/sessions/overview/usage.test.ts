@@ -43,7 +43,7 @@ describe("the usage of a session", () => {
     });
   });
 
-  it("tells it by run, and lists the last requests, the newest first", () => {
+  it("returns it by run, and lists the last requests, the newest first", () => {
     const { runs, recent } = readUsage(history, query);
     expect(runs).toMatchObject([
       { run_id: "run-1", requests: 1, cost: 0.75, cache_hit_ratio: 0 },

@@ -43,7 +43,7 @@ const call = (effect: "pure" | "idempotent" | "unsafe" | "reconcilable") => ({
 const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
 const asking = { ...outcome, interrupts: { t1: [{ id: "i1", value: "sure?" }] } };
 const event: RunEvent = { id: 0, at: 0, event: "metadata", data: { run_id: "r1", attempt: 1 } };
-const told: UnstoredEvents = { flushWith: (write) => write([event], []) };
+const unstored: UnstoredEvents = { flushWith: (write) => write([event], []) };
 
 /** An action, and what has to be done before it. */
 type Act = (given: Given) => Promise<unknown>;
@@ -80,8 +80,8 @@ const waiting: [what: string, act: Act, before?: Act][] = [
   ["ids of events", ({ attempt }) => attempt.reserve(5000)],
   ["a release", ({ attempt }) => attempt.park()],
   ["an end", ({ attempt }) => attempt.finish(outcome)],
-  ["an end with its last events", ({ attempt }) => attempt.finish(outcome, told)],
-  ["an end that leaves a question", ({ attempt }) => attempt.finish(asking, told)],
+  ["an end with its last events", ({ attempt }) => attempt.finish(outcome, unstored)],
+  ["an end that leaves a question", ({ attempt }) => attempt.finish(asking, unstored)],
   ...(["idempotent", "unsafe", "reconcilable"] as const).flatMap((effect): typeof waiting => [
     [`the start of an ${effect} call`, ({ attempt }) => attempt.ledger.start(call(effect))],
     [
@@ -102,7 +102,7 @@ const quick: typeof waiting = [
     "a checkpoint",
     ({ attempt }) =>
       attempt
-        .checkpointer(told)
+        .checkpointer(unstored)
         .put({ configurable: { thread_id: "s1" } }, emptyCheckpoint(), { source: "loop", step: 0, parents: {} }, {}),
   ],
   ["the start of a pure call", ({ attempt }) => attempt.ledger.start(call("pure"))],

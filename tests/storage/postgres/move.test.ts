@@ -231,10 +231,10 @@ describe.skipIf(server === undefined)("a move between SQLite and PostgreSQL", ()
     const before = createSqliteStorage(path);
     const history = await historyOf(before);
     await before.close();
-    const told: MoveProgress[] = [];
-    const count = await moveTo({ onProgress: (progress) => void told.push(progress) });
+    const steps: MoveProgress[] = [];
+    const count = await moveTo({ onProgress: (progress) => void steps.push(progress) });
     expect(count).toBe(Object.values(content).flat().length);
-    expect(told.at(-1)).toMatchObject({ step: "compared", rows: told.at(-1)?.total });
+    expect(steps.at(-1)).toMatchObject({ step: "compared", rows: steps.at(-1)?.total });
     const moved = await createPostgresStorage(url);
     try {
       expect(await historyOf(moved)).toEqual(history);

@@ -265,7 +265,7 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
 
     it("ends the run once, for the caller that wrote the end, with one webhook", async () => {
       await begin();
-      const webhook = { url: "/told", host: "", body: "{}" };
+      const webhook = { url: "/ended", host: "", body: "{}" };
       const outcome = { status: "success", session_status: "idle", interrupts: {}, webhook } as const;
       const ended = await cutDuring(session, () => storage.attempt(of).finish(outcome));
       expect(ended).toMatchObject({ status: "success" });

@@ -11,10 +11,10 @@ const server = await startPostgres();
 afterAll(() => server?.stop());
 
 /** The changes of a session from its creation to its end, without dates. */
-async function toldOf(storage: Storage): Promise<unknown[]> {
-  const told: Change[] = [];
+async function changesOf(storage: Storage): Promise<unknown[]> {
+  const reported: Change[] = [];
   await storage.watch(
-    (changes) => void told.push(...changes),
+    (changes) => void reported.push(...changes),
     () => undefined,
   );
   const of = { session_id: "s1", run_id: "r1", attempt: 1 };
@@ -33,14 +33,14 @@ async function toldOf(storage: Storage): Promise<unknown[]> {
   await storage.runs.deleteOfAssistant("agent");
   await storage.sessions.delete("s1");
   await storage.close();
-  const text = JSON.stringify(told, (key, value: unknown) => (key.endsWith("_at") ? typeof value : value));
+  const text = JSON.stringify(reported, (key, value: unknown) => (key.endsWith("_at") ? typeof value : value));
   return JSON.parse(text) as unknown[]; // the reported changes
 }
 
 describe.skipIf(server === undefined)("the changes that PostgreSQL reports", () => {
   it("are those of SQLite, in the same order", async () => {
-    const expected = await toldOf(createSqliteStorage(":memory:"));
+    const expected = await changesOf(createSqliteStorage(":memory:"));
     expect(expected.length).toBeGreaterThan(15);
-    expect(await toldOf(await createPostgresStorage((await server?.create()) ?? ""))).toEqual(expected);
+    expect(await changesOf(await createPostgresStorage((await server?.create()) ?? ""))).toEqual(expected);
   });
 });

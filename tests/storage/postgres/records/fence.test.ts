@@ -160,7 +160,7 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
 
     /** Rounds in which a run is ended and reclaimed at the same time; counts the successful ends. */
     async function endings(take: string): Promise<{ both: number; neither: number; ended: number }> {
-      const told = { both: 0, neither: 0, ended: 0 };
+      const counts = { both: 0, neither: 0, ended: 0 };
       const outcome = { status: "success", session_status: "idle", interrupts: {} } as const;
       const threads = new Threads(database);
       await withClient(url, async (client) => {
@@ -186,12 +186,12 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
           if (isTaken) await client.query("UPDATE runs SET attempt = attempt + 1");
           await client.query("COMMIT");
           const isEnded = (await ending) !== undefined;
-          if (isEnded) told.ended += 1;
-          if (isEnded && isTaken) told.both += 1;
-          if (!isEnded && !isTaken) told.neither += 1;
+          if (isEnded) counts.ended += 1;
+          if (isEnded && isTaken) counts.both += 1;
+          if (!isEnded && !isTaken) counts.neither += 1;
         }
       });
-      return told;
+      return counts;
     }
 
     it("the end of a run against a reclaim with a lock, and does lose it without", async () => {

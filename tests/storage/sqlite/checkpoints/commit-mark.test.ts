@@ -26,7 +26,7 @@ function put(file: number, text: string, at: number): void {
 }
 
 const words = (): unknown[] => database.raw.prepare("SELECT word FROM words").pluck().all();
-const told = (): unknown => JSON.parse(readFileSync(markFile(database.path), "utf8"));
+const markOnDisk = (): unknown => JSON.parse(readFileSync(markFile(database.path), "utf8"));
 
 test("a commit that is on disk succeeds when only the mark cannot be written; the next commit fails", async () => {
   const mark = new CommitMark(database, put);
@@ -35,13 +35,13 @@ test("a commit that is on disk succeeds when only the mark cannot be written; th
   isFull = true;
   await add("first");
   expect(words()).toEqual(["first"]);
-  expect(told()).toMatchObject({ commits: 0 });
+  expect(markOnDisk()).toMatchObject({ commits: 0 });
   await expect(add("second")).rejects.toMatchObject({ code: "storage_full" });
   expect(words()).toEqual(["first"]);
   isFull = false;
   await add("third");
   expect(words()).toEqual(["first", "third"]);
-  expect(told()).toMatchObject({ commits: 2 });
+  expect(markOnDisk()).toMatchObject({ commits: 2 });
   expect(database.raw.pragma("user_version", { simple: true })).toBe(2);
   mark.close();
 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { RunEvent } from "@millrace/engine/run-events";
 import { DecodedGroups } from "@millrace/engine/storage/events/event-batch";
 
-const group = (): RunEvent[] => [{ id: 0, event: "custom", namespace: [], data: "told" }];
+const group = (): RunEvent[] => [{ id: 0, event: "custom", namespace: [], data: "text" }];
 
 it("decodes a group once for concurrent readers and as long as one of them holds it", async () => {
   const groups = new DecodedGroups();
