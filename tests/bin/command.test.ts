@@ -55,9 +55,9 @@ describe("the command", () => {
     [["start", "--prot", "1"], /unknown option '--prot'\n\(Did you mean --port\?\)/u],
     [["new"], /missing required argument 'folder'/u],
     [["chat", "too", "much"], /too many arguments/u],
-  ])("says what is wrong with %j, with the exit code of a wrong usage", async (words, said) => {
+  ])("says what is wrong with %j, with the exit code of a wrong usage", async (words, message) => {
     const { error, code } = await millrace(words);
-    expect(error).toMatch(said);
+    expect(error).toMatch(message);
     expect(code).toBe(64);
   });
 });
@@ -158,13 +158,13 @@ describe("a conversation from the terminal", () => {
     sessions.model.push({ toolCalls: [{ name: "list_files", arguments: { path: "." } }] }, { text: "Nothing there." });
     const { out, code } = await millrace(["run", "--url", sessions.server.url, "--json", "What is there?"]);
     expect(code).toBe(0);
-    const told = out
+    const printed = out
       .trim()
       .split("\n")
       .map((line): { type: string; text?: string } => JSON.parse(line));
-    const types = told.map(({ type }) => type);
+    const types = printed.map(({ type }) => type);
     expect([...new Set(types)]).toEqual(["thread", "begun", "call", "result", "text"]);
-    const texts = told.filter(({ type }) => type === "text").map(({ text }) => text);
+    const texts = printed.filter(({ type }) => type === "text").map(({ text }) => text);
     expect(texts.join("")).toBe("Nothing there.");
     for (const [words, problem] of [
       [["--thread", "mine"], "answered 400: thread_id: expected a UUID"],
@@ -182,9 +182,9 @@ describe("a conversation from the terminal", () => {
     const command = [process.execPath, program, "chat", "--url", sessions.server.url, ...words].join(" ");
     const env = { ...programEnvironment, HOME: folder, TERM: "xterm-256color", LANG };
     child = spawn("script", ["-qfec", command, "/dev/null"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"] });
-    let said = "";
-    child.stdout?.setEncoding("utf8").on("data", (part: string) => (said += part));
-    return () => stripVTControlCharacters(said);
+    let output = "";
+    child.stdout?.setEncoding("utf8").on("data", (part: string) => (output += part));
+    return () => stripVTControlCharacters(output);
   }
 
   function type(text: string): void {
@@ -199,22 +199,22 @@ describe("a conversation from the terminal", () => {
       { toolCalls: [{ name: "delete_file", arguments: { path: "old" } }] },
       { text: "已经处理好了。" },
     );
-    const said = startChat();
-    await expect.poll(said).toMatch(/> $/u);
+    const output = startChat();
+    await expect.poll(output).toMatch(/> $/u);
     type("请删除文件夹 old\r");
-    await expect.poll(said).toContain("Approve? y, or why not:");
+    await expect.poll(output).toContain("Approve? y, or why not:");
     type("y\r");
-    await expect.poll(said).toContain("已经处理好了。");
+    await expect.poll(output).toContain("已经处理好了。");
     const requests = sessions.model.requests.length;
     sessions.model.push({ fault: { kind: "hang" } });
     type("Wait\r");
     await expect.poll(() => sessions.model.requests.length).toBeGreaterThan(requests);
     type("\u0003");
-    await expect.poll(said).toContain("(stopped)");
+    await expect.poll(output).toContain("(stopped)");
     type("/quit\r");
     await expect.poll(() => child?.exitCode).toBe(0);
 
-    const thread = /Thread (\S+) with agent\./u.exec(said())?.[1] ?? "";
+    const thread = /Thread (\S+) with agent\./u.exec(output())?.[1] ?? "";
     sessions.model.push({ text: "Here again." });
     const later = startChat(["--thread", thread], "zh_CN.UTF-8");
     await expect.poll(later).toMatch(/> $/u);
@@ -228,15 +228,15 @@ describe("a conversation from the terminal", () => {
   it("keeps what is typed while an answer is written, for afterwards", async () => {
     const requests = sessions.model.requests.length;
     sessions.model.push({ fault: { kind: "hang" } });
-    const said = startChat();
-    await expect.poll(said).toMatch(/> $/u);
+    const output = startChat();
+    await expect.poll(output).toMatch(/> $/u);
     type("Wait\r");
     await expect.poll(() => sessions.model.requests.length).toBeGreaterThan(requests);
     sessions.model.push({ text: "That came second." });
     type("And then?\r");
     type("\u0003");
-    await expect.poll(said).toContain("That came second.");
-    expect(said()).toMatch(/\(stopped\)\s+> And then\?/u);
+    await expect.poll(output).toContain("That came second.");
+    expect(output()).toMatch(/\(stopped\)\s+> And then\?/u);
     type("/quit\r");
     await expect.poll(() => child?.exitCode).toBe(0);
   });
@@ -248,14 +248,14 @@ describe("a conversation from the terminal", () => {
     }
     const calls = ["kept", "gone"].map((path) => ({ name: "delete_file", arguments: { path } }));
     sessions.model.push({ toolCalls: calls }, { text: "Done." }, { text: "Yes what?" });
-    const said = startChat();
-    await expect.poll(said).toMatch(/> $/u);
+    const output = startChat();
+    await expect.poll(output).toMatch(/> $/u);
     type("Delete the folders kept and gone\ryes\r");
-    await expect.poll(said).toContain("Approve? y, or why not:");
+    await expect.poll(output).toContain("Approve? y, or why not:");
     type("Keep it\r");
-    await expect.poll(() => said().split("Approve? y, or why not:")).toHaveLength(3);
+    await expect.poll(() => output().split("Approve? y, or why not:")).toHaveLength(3);
     type("y\r");
-    await expect.poll(said).toContain("Yes what?");
+    await expect.poll(output).toContain("Yes what?");
     expect(existsSync(join(sessions.server.config.workspace, "kept"))).toBe(true);
     expect(existsSync(join(sessions.server.config.workspace, "gone"))).toBe(false);
     type("/quit\r");

@@ -54,12 +54,12 @@ describe("the engine as a package", () => {
     );
     const child = spawn(process.execPath, ["main.mjs"], { cwd: app, stdio: ["pipe", "pipe", "pipe"] });
     const closed = new Promise<number | null>((resolve) => child.once("close", resolve));
-    let said = "";
-    child.stderr.on("data", (part) => (said += String(part)));
+    let errors = "";
+    child.stderr.on("data", (part) => (errors += String(part)));
     try {
       const url = await new Promise<string>((resolve, reject) => {
         child.stdout.once("data", (part) => resolve(String(part).trim()));
-        void closed.then(() => reject(new Error(said)));
+        void closed.then(() => reject(new Error(errors)));
       });
       const client = new Client({ apiUrl: url });
       const { thread_id } = await client.threads.create();
@@ -76,7 +76,7 @@ describe("the engine as a package", () => {
         ["ai", "Hello"],
       ]);
       child.stdin.write("close\n");
-      expect(await closed, said).toBe(0);
+      expect(await closed, errors).toBe(0);
     } finally {
       child.kill("SIGKILL");
       await closed;

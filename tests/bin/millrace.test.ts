@@ -19,32 +19,32 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-async function start(): Promise<{ said: string; complaint: string; code: unknown }> {
+async function start(): Promise<{ output: string; errors: string; code: unknown }> {
   // Without what the test run keeps for the programs it starts.
   const { NODE_COMPILE_CACHE: _, ...env } = process.env;
   const child = spawn(process.execPath, [join(home, "bin/millrace.cjs")], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });
-  let said = "";
-  let complaint = "";
-  child.stdout.on("data", (text) => (said += String(text)));
-  child.stderr.on("data", (text) => (complaint += String(text)));
+  let output = "";
+  let errors = "";
+  child.stdout.on("data", (text) => (output += String(text)));
+  child.stderr.on("data", (text) => (errors += String(text)));
   const [code] = await once(child, "close");
-  return { said, complaint, code };
+  return { output, errors, code };
 }
 
 it("keeps what a start has compiled with the packages, for the next one", async () => {
   mkdirSync(join(home, "node_modules"));
-  expect(await start()).toEqual({ said: "served", complaint: "", code: 0 });
+  expect(await start()).toEqual({ output: "served", errors: "", code: 0 });
   const [kind] = readdirSync(join(home, "node_modules/.cache/millrace"));
   const kept = readdirSync(join(home, "node_modules/.cache/millrace", kind ?? ""));
   // The module, and its text without types.
   expect(kept).toHaveLength(2);
-  expect(await start()).toEqual({ said: "served", complaint: "", code: 0 });
+  expect(await start()).toEqual({ output: "served", errors: "", code: 0 });
   // A source that has changed since is what runs.
   writeFileSync(join(home, "bin/command.ts"), 'process.stdout.write("changed" as string);\n');
-  expect(await start()).toEqual({ said: "changed", complaint: "", code: 0 });
+  expect(await start()).toEqual({ output: "changed", errors: "", code: 0 });
 });
 
 it("finds each module where Node would, by the folder that imports it", async () => {
@@ -66,21 +66,21 @@ it("finds each module where Node would, by the folder that imports it", async ()
   writeFileSync(join(home, "bin/other.ts"), 'export { default } from "shared";\n');
   const imports = 'import shared from "shared";\nimport user from "user";\nimport other from "./other.ts";\n';
   writeFileSync(join(home, "bin/command.ts"), `${imports}process.stdout.write([shared, user, other].join());\n`);
-  expect(await start()).toMatchObject({ said: "outer,inner function,outer", code: 0 });
+  expect(await start()).toMatchObject({ output: "outer,inner function,outer", code: 0 });
 });
 
 it("says what an import of a module that is not there came from", async () => {
   writeFileSync(join(home, "bin/other.ts"), 'import "./gone.ts";\n');
   writeFileSync(join(home, "bin/command.ts"), 'import "./other.ts";\n');
-  const { complaint, code } = await start();
-  expect(complaint).toContain("Cannot find module");
-  expect(complaint).toContain(`imported from ${join(home, "bin/other.ts")}`);
+  const { errors, code } = await start();
+  expect(errors).toContain("Cannot find module");
+  expect(errors).toContain(`imported from ${join(home, "bin/other.ts")}`);
   expect(code).toBe(1);
 });
 
 it("starts where nothing can be kept", async () => {
   writeFileSync(join(home, "node_modules"), "no folder");
-  expect(await start()).toEqual({ said: "served", complaint: "", code: 0 });
+  expect(await start()).toEqual({ output: "served", errors: "", code: 0 });
 });
 
 it("has the same space for new objects by npm start and where it starts the Node beside it", () => {

@@ -46,14 +46,14 @@ async function serving(cwd: string, env: Record<string, string>, use: (url: stri
     stdio: ["ignore", "pipe", "pipe"],
   });
   const closed = once(child, "close");
-  let said = "";
-  child.stderr?.on("data", (part) => (said += String(part)));
-  child.stdout?.on("data", (part) => (said += String(part)));
+  let output = "";
+  child.stderr?.on("data", (part) => (output += String(part)));
+  child.stdout?.on("data", (part) => (output += String(part)));
   try {
-    await expect.poll(() => child.exitCode ?? said, { timeout: 90_000 }).toMatch(/"url":"/u);
-    await use(/"url":"([^"]+)"/u.exec(said)?.[1] ?? "");
+    await expect.poll(() => child.exitCode ?? output, { timeout: 90_000 }).toMatch(/"url":"/u);
+    await use(/"url":"([^"]+)"/u.exec(output)?.[1] ?? "");
     child.kill("SIGTERM");
-    expect(await closed, said).toEqual([0, null]);
+    expect(await closed, output).toEqual([0, null]);
   } finally {
     child.kill("SIGKILL");
     await closed;
@@ -114,12 +114,12 @@ describe("the package", () => {
       const empty = join(folder, "empty");
       mkdirSync(empty);
       await serving(empty, { MILLRACE_MODEL: "offline", MILLRACE_CONSOLE: "on" }, async (url) => {
-        const said = await run(
+        const output = await run(
           process.execPath,
           [program, "run", "--url", url, "--json", "Write hello into note.txt"],
           empty,
         );
-        const types = said
+        const types = output
           .trim()
           .split("\n")
           .map((line): string => JSON.parse(line).type);
@@ -156,8 +156,12 @@ describe("the package", () => {
     const env = { MILLRACE_MODEL: "openai:scripted", OPENAI_API_KEY: "test", OPENAI_BASE_URL: model.url };
     try {
       await serving(project, env, async (url) => {
-        const said = await run(process.execPath, [program, "run", "--url", url, "How long is: one two three"], project);
-        expect(said).toContain("Nothing is missing.");
+        const output = await run(
+          process.execPath,
+          [program, "run", "--url", url, "How long is: one two three"],
+          project,
+        );
+        expect(output).toContain("Nothing is missing.");
         model.assertFinished();
         expect(JSON.stringify(model.requests[1]?.messages)).toContain("3 words");
         expect(JSON.stringify(model.requests[2]?.messages)).toContain("Review the last answer");
@@ -222,8 +226,8 @@ describe("the package", () => {
     const project = join(app, "kit");
     mkdirSync(project);
     for (const name of readdirSync(kit)) cpSync(join(kit, name), join(project, name.replace("kit.", "graph.test.")));
-    const said = await run(process.execPath, ["--test"], project);
-    expect(said).toMatch(/pass 1\b/u);
+    const output = await run(process.execPath, ["--test"], project);
+    expect(output).toMatch(/pass 1\b/u);
     await run(join(projectFolder, "node_modules", ".bin", "tsc"), ["-p", project], project);
     expect(existsSync(join(project, ".millrace"))).toBe(false);
   });

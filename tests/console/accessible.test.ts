@@ -128,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)("the console for who does not see it
     ] as const) {
       await page.locator(".title-bar").getByRole("button", { name }).focus();
       await press(tab, "Enter");
-      // It hears keys when it has the focus, a moment after it is shown.
+      // It receives keys when it has the focus, a moment after it is shown.
       await page.locator(`[role=${role}]:focus-within`).waitFor();
       await press(tab, "Escape");
       await page.getByRole(role).waitFor({ state: "detached" });

@@ -57,7 +57,7 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     const request = page.getByRole("group", { name: "What the model was sent" });
     expect(JSON.parse(await request.innerText())).toMatchObject({ messages: sent?.messages });
 
-    // A page that stays open is told of the next call.
+    // A page that stays open gets the next call.
     await page.getByRole("button", { name: "Open the chat" }).click();
     await say(tab, "and again");
     await sees(tab, "You said: and again");
@@ -77,7 +77,7 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     expect(JSON.parse(await request.innerText())).toMatchObject({ messages: sent?.messages });
   });
 
-  it("is copied for a shell without the key, read anew by hand, and told when the server is too slow", async () => {
+  it("is copied for a shell without the key, read anew by hand, and has a message when the server is too slow", async () => {
     tab = await stage.open();
     const { page, context } = tab;
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -192,13 +192,13 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     await dialog.getByLabel("Latest messages to keep").selectOption("5");
     await marked.filter({ hasText: "one" }).first().waitFor();
     // A message that is marked stays, and the mark can be taken back.
-    const told = dialog.getByRole("status");
-    const all = await told.innerText();
+    const status = dialog.getByRole("status");
+    const all = await status.innerText();
     const mark = marked.filter({ hasText: "one" }).first().getByRole("checkbox");
     await mark.check();
-    await expect.poll(() => told.innerText()).not.toBe(all);
+    await expect.poll(() => status.innerText()).not.toBe(all);
     await mark.uncheck();
-    await expect.poll(() => told.innerText()).toBe(all);
+    await expect.poll(() => status.innerText()).toBe(all);
     const calls = asked.length;
     await dialog.getByRole("button", { name: "Compress" }).click();
     await dialog.waitFor({ state: "detached" });

@@ -39,11 +39,11 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
   let long: string;
   beforeAll(async () => {
     stage = await openStage(() => ({ text: "ok" }));
-    const said = (at: number) => (at === 2 || at === 399 ? `the heron of message ${at}` : `message ${at}`);
+    const textAt = (at: number) => (at === 2 || at === 399 ? `the heron of message ${at}` : `message ${at}`);
     const messages = Array.from({ length: 400 }, (_, at) => ({
       type: at % 2 === 0 ? "human" : "ai",
       id: `m${at}`,
-      content: said(at),
+      content: textAt(at),
     }));
     long = await bringIn("Birds", messages);
     const call = { id: "call-1", name: "read_file", args: { path: "ibis.md" } };

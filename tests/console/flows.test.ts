@@ -15,8 +15,8 @@ const story = "Once upon a time there was a small mill at a river.";
 const rest = "And it turns to this day.";
 /** Where the model waits in the middle of its story. */
 let pause = Promise.withResolvers<void>();
-/** What the model was told first, request by request. */
-const told: string[] = [];
+/** The first message that the model got, request by request. */
+const firstMessages: string[] = [];
 /** What the model was sent last. */
 let sent = "";
 /** A picture of one point, and how it is pasted. */
@@ -30,7 +30,7 @@ const paste = `{
 }`;
 
 function answer({ messages }: ModelRequest): ModelStep {
-  told.push(String(messages[0]?.content));
+  firstMessages.push(String(messages[0]?.content));
   sent = JSON.stringify(messages);
   const at = messages.findLastIndex(({ role }) => role === "user");
   const last = String(messages[at]?.content);
@@ -266,12 +266,12 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     const { page } = one.tab;
     const thread = await one.begin("look at the files");
     await rests(one.tab);
-    const builtIn = told.at(-1);
+    const builtIn = firstMessages.at(-1);
     const sayAgain = async (): Promise<void> => {
       await one.go(`/t/${thread}`);
-      const before = told.length;
+      const before = firstMessages.length;
       await one.say("look at the files again");
-      await expect.poll(() => told.length).toBeGreaterThan(before);
+      await expect.poll(() => firstMessages.length).toBeGreaterThan(before);
       await rests(one.tab);
     };
     await one.go("/prompts");
@@ -288,13 +288,13 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.use(prompts.save);
     await page.getByText(prompts.saved).first().waitFor();
     await sayAgain();
-    expect(told.at(-1)).toContain(filled);
-    expect(told.at(-1)).not.toBe(builtIn);
+    expect(firstMessages.at(-1)).toContain(filled);
+    expect(firstMessages.at(-1)).not.toBe(builtIn);
     await one.go("/prompts/confirmation");
     await one.use(prompts.reset);
     await page.getByText(prompts.isReset).first().waitFor();
     await sayAgain();
-    expect(told.at(-1)).toBe(builtIn);
+    expect(firstMessages.at(-1)).toBe(builtIn);
   },
   "try a tool by hand: what it would do comes before it": async (one) => {
     const { tools } = one.words.manage;

@@ -458,7 +458,7 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
       await stage.server.send("POST", "/api/tasks", { title: long, scheduled_date: "2026-01-05" });
       await stage.server.send("POST", "/api/tasks", { title: "Some day" });
       await stage.server.send("POST", "/api/memory", { kind: "entity", slot: "employer", content: long });
-      // After the runs: what is found in these files changes what a model is told.
+      // After the runs: what is found in these files changes what a model gets.
       const { workspace } = stage.server.config;
       const [agents, rules] = [join(workspace, ".autocoderagents"), join(workspace, ".autocoderrules")];
       for (const folder of [agents, rules]) await mkdir(folder);

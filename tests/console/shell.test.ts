@@ -246,7 +246,7 @@ describe.skipIf(chromiumPath === undefined)("the shell of the console", () => {
     await field.focus();
     const devtools = await tab.context.newCDPSession(tab.page);
     await devtools.send("Input.imeSetComposition", { text: "ni hao", selectionStart: 6, selectionEnd: 6 });
-    // What an input method does with Enter: the key is told as 229, and the letters become text.
+    // What an input method does with Enter: the key is reported as 229, and the letters become text.
     await devtools.send("Input.dispatchKeyEvent", { type: "rawKeyDown", key: "Process", windowsVirtualKeyCode: 229 });
     await devtools.send("Input.dispatchKeyEvent", { type: "keyUp", key: "Enter", windowsVirtualKeyCode: 13 });
     await field.dispatchEvent("keydown", { key: "Enter", keyCode: 229 });

@@ -62,7 +62,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with rules 
     tab.page.on("request", async (request) => {
       if (new URL(request.url()).pathname === "/me") sent.push((await request.allHeaders())["authorization"]);
     });
-    // What happens elsewhere is heard of over the socket.
+    // What happens elsewhere is received over the socket.
     await expect.poll(() => sockets).toContain("/feed");
     await expect
       .poll(async () => {

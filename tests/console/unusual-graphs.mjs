@@ -60,7 +60,7 @@ export const asking = new StateGraph(Annotation.Root({ answer: Annotation() }))
   .addEdge("ask", END)
   .compile();
 
-/** Takes as many steps as it is told. */
+/** Takes as many steps as its input says. */
 export const looping = new StateGraph(new StateSchema({ steps: z.number().default(0), left: z.number() }))
   .addNode("step", ({ steps, left }) => ({ steps: steps + 1, left: left - 1 }))
   .addEdge(START, "step")

@@ -99,7 +99,7 @@ describe("modules that misbehave", () => {
     expect(await run(name)).toEqual({ said: "hello" });
   });
 
-  it("are heard when they fail later, and the server goes on", async () => {
+  it("are logged when they fail later, and the server goes on", async () => {
     for (const words of [
       "a stray promise",
       "thrown in a timer",
@@ -118,9 +118,9 @@ describe("modules that misbehave", () => {
     expect(await run("works")).toEqual({ said: "hello" });
   });
 
-  it("are told which names of everybody's they have changed", async () => {
-    const [told] = (await logged()).filter(({ msg }) => msg === "globals_changed");
-    expect(told).toMatchObject({ changed: ["fetch"], restored: ["Headers", "Response"] });
+  it("have the global names that they have changed logged", async () => {
+    const [entry] = (await logged()).filter(({ msg }) => msg === "globals_changed");
+    expect(entry).toMatchObject({ changed: ["fetch"], restored: ["Headers", "Response"] });
   });
 
   it("do not keep the server from its own end", async () => {

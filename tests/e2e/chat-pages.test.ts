@@ -108,19 +108,19 @@ describe.each([
         expect(done.messages).toEqual(await stored(page.threadId()));
 
         await page.act("send", "Tell me a story");
-        const isTelling = ({ messages, isLoading }: Shown): boolean => isLoading && messages.at(-1)?.text === story;
-        await until(page, isTelling);
+        const isStreaming = ({ messages, isLoading }: Shown): boolean => isLoading && messages.at(-1)?.text === story;
+        await until(page, isStreaming);
         await page.reload();
-        expect((await until(page, isTelling)).messages).toHaveLength(6);
+        expect((await until(page, isStreaming)).messages).toHaveLength(6);
         pause.resolve();
-        const told = await until(page, ({ messages, isLoading }) => !isLoading && messages.at(-1)?.text !== story);
-        expect(told.messages.at(-1)?.text).toBe(`${story} ${rest}`);
+        const shown = await until(page, ({ messages, isLoading }) => !isLoading && messages.at(-1)?.text !== story);
+        expect(shown.messages.at(-1)?.text).toBe(`${story} ${rest}`);
         await expectNothingTwice(page);
-        expect(told.messages).toEqual(await stored(page.threadId()));
+        expect(shown.messages).toEqual(await stored(page.threadId()));
 
         pause = Promise.withResolvers<void>();
         await page.act("send", "Tell me another story");
-        await until(page, isTelling);
+        await until(page, isStreaming);
         await page.act("stop");
         const status = async (): Promise<string> => (await server.client.threads.get(page.threadId())).status;
         await expect.poll(status).toBe("idle");

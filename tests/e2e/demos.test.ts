@@ -12,9 +12,9 @@ describe("npm run demo", { timeout: 180_000 }, () => {
     ],
     ["main zh", ["服务器询问：要删除文件夹 drafts", "演示的各个步骤均已完成。"]],
     ["planner zh", ["任务「买纸」已删除。", "演示的各个步骤均已完成。"]],
-  ])("-- %s shows all of its steps", async (words, told) => {
+  ])("-- %s shows all of its steps", async (words, expected) => {
     const { code, output } = await node([demo, ...words.split(" ")]);
-    for (const words of told) expect(output).toContain(words);
+    for (const words of expected) expect(output).toContain(words);
     expect(code).toBe(0);
   });
 

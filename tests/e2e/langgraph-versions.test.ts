@@ -33,15 +33,15 @@ class Gate {
   readonly #held: ServerResponse[] = [];
   readonly #server: Server;
   #isOpen = false;
-  #heard = Promise.withResolvers<void>();
+  #requested = Promise.withResolvers<void>();
 
   constructor() {
     this.#server = createServer((request, response) => {
       this.asked.push(request.url ?? "");
       if (this.#isOpen || request.url?.endsWith("/first") === true) response.end();
       else this.#held.push(response);
-      this.#heard.resolve();
-      this.#heard = Promise.withResolvers<void>();
+      this.#requested.resolve();
+      this.#requested = Promise.withResolvers<void>();
     });
   }
 
@@ -53,7 +53,7 @@ class Gate {
   }
 
   async hasAsked(path: string): Promise<void> {
-    while (!this.asked.includes(path)) await this.#heard.promise;
+    while (!this.asked.includes(path)) await this.#requested.promise;
   }
 
   open(): void {
@@ -98,14 +98,14 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
   const contents = ({ messages = [] }: Values): string[] => messages.map(({ content }) => content);
   /** The events of a run, each with its name. */
   const events = async (graph: string, streamMode: StreamMode[], options: object): Promise<[string, unknown][]> => {
-    const heard: [string, unknown][] = [];
+    const received: [string, unknown][] = [];
     for await (const { event, data } of client.runs.stream(null, graph, { streamMode, ...options })) {
-      if (event !== "metadata") heard.push([event, data]);
+      if (event !== "metadata") received.push([event, data]);
     }
-    return heard;
+    return received;
   };
-  const dataOf = (heard: [string, unknown][], name: string): unknown[] =>
-    heard.filter(([event]) => event === name).map(([, data]) => data);
+  const dataOf = (received: [string, unknown][], name: string): unknown[] =>
+    received.filter(([event]) => event === name).map(([, data]) => data);
 
   const names = { input: { names: ["a", "b"] } };
   const question = { question: "who signs?" };
@@ -144,20 +144,23 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
 
     it("streams values, updates and the pieces of an answer", async () => {
       const modes: StreamMode[] = ["values", "updates", "messages-tuple"];
-      const heard = await events(chat, modes, say("hi"));
-      expect(dataOf(heard, "values").map((values) => contents(values as Values))).toEqual([["hi"], ["hi", "begin 1"]]);
-      expect(dataOf(heard, "updates")).toMatchObject([{ answer: { messages: [{ content: "begin 1" }] } }]);
-      const pieces = dataOf(heard, "messages").map((data) => (data as [{ content: string }])[0].content);
+      const received = await events(chat, modes, say("hi"));
+      expect(dataOf(received, "values").map((values) => contents(values as Values))).toEqual([
+        ["hi"],
+        ["hi", "begin 1"],
+      ]);
+      expect(dataOf(received, "updates")).toMatchObject([{ answer: { messages: [{ content: "begin 1" }] } }]);
+      const pieces = dataOf(received, "messages").map((data) => (data as [{ content: string }])[0].content);
       expect(pieces.join("")).toBe("begin 1");
       expect(pieces).toHaveLength(7);
     });
 
     it("streams an answer as it grows, and whole", async () => {
-      const heard = await events(chat, ["messages"], say("hi"));
-      const grown = dataOf(heard, "messages/partial").map((data) => (data as { content: string }[])[0]?.content);
+      const received = await events(chat, ["messages"], say("hi"));
+      const grown = dataOf(received, "messages/partial").map((data) => (data as { content: string }[])[0]?.content);
       expect(grown).toEqual(["b", "be", "beg", "begi", "begin", "begin ", "begin 1"]);
-      expect(dataOf(heard, "messages/metadata")).toHaveLength(1);
-      expect(dataOf(heard, "messages/complete").at(-1)).toMatchObject([{ type: "ai", content: "begin 1" }]);
+      expect(dataOf(received, "messages/metadata")).toHaveLength(1);
+      expect(dataOf(received, "messages/complete").at(-1)).toMatchObject([{ type: "ai", content: "begin 1" }]);
     });
 
     it.each([{ durability: "sync" }, { durability: "async" }, { durability: "exit" }, { checkpointDuring: false }])(
@@ -171,18 +174,18 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
       },
     );
 
-    it("tells its tasks and its checkpoints", async () => {
-      const heard = await events(chat, ["tasks", "checkpoints", "debug"], say("hi"));
-      expect(dataOf(heard, "tasks")).toMatchObject([
+    it("streams its tasks and its checkpoints", async () => {
+      const received = await events(chat, ["tasks", "checkpoints", "debug"], say("hi"));
+      expect(dataOf(received, "tasks")).toMatchObject([
         { name: "answer", triggers: expect.any(Array) },
         { name: "answer" },
       ]);
-      expect(dataOf(heard, "checkpoints")).toMatchObject([
+      expect(dataOf(received, "checkpoints")).toMatchObject([
         { next: ["__start__"] },
         { next: ["answer"], checkpoint: { checkpoint_ns: "" } },
         { next: [] },
       ]);
-      expect(dataOf(heard, "debug")).toHaveLength(5);
+      expect(dataOf(received, "debug")).toHaveLength(5);
     });
 
     it("asks, and goes on with the answer", async () => {
@@ -210,14 +213,16 @@ describe.skipIf(installed === undefined)("folders with a LangGraph of their own"
     it.each<StreamMode[][]>([[["values"]], [["updates"]], [["messages-tuple"]]])(
       "says that it waits, whatever is streamed: %j",
       async (modes) => {
-        const heard = await events(work, modes, names);
-        const told = heard.filter(([, data]) => typeof data === "object" && data !== null && "__interrupt__" in data);
+        const received = await events(work, modes, names);
+        const interrupts = received.filter(
+          ([, data]) => typeof data === "object" && data !== null && "__interrupt__" in data,
+        );
         const expected = { __interrupt__: [{ value: question }] };
-        expect(told).toMatchObject(modes.includes("messages-tuple") ? [] : modes.map((mode) => [mode, expected]));
+        expect(interrupts).toMatchObject(modes.includes("messages-tuple") ? [] : modes.map((mode) => [mode, expected]));
       },
     );
 
-    it("stops before the step it was told to stop before", async () => {
+    it("stops before the step it is to stop before", async () => {
       const graph = graphOf("breakpoint", version);
       const thread = await newThread();
       expect(await run(graph, thread, names)).toMatchObject({ parts: ["one"] });

@@ -43,24 +43,26 @@ describe("a stop over HTTP", () => {
       input: input("tell me something, my friend"),
       stream_mode: ["messages-tuple", "custom"],
     });
-    const said: z.infer<typeof Chunk>[0][] = [];
-    const text = () => said.map(({ content }) => content).join("");
+    const chunks: z.infer<typeof Chunk>[0][] = [];
+    const text = () => chunks.map(({ content }) => content).join("");
     let asked = false;
     const custom: unknown[] = [];
     for await (const { event, data } of eventsOf(response)) {
-      if (event === "messages") said.push(Chunk.parse(data)[0]);
+      if (event === "messages") chunks.push(Chunk.parse(data)[0]);
       if (event === "custom") custom.push(data);
       if (asked || text() !== sentence) continue;
       asked = true;
       const [run] = await current.client.runs.list(id);
       await current.client.runs.cancel(id, run?.run_id ?? "");
     }
-    const told = { type: "stop_completed", partial: { content: sentence, is_stored: true } };
-    expect(custom).toContainEqual(expect.objectContaining({ ...told, partial: expect.objectContaining(told.partial) }));
+    const completed = { type: "stop_completed", partial: { content: sentence, is_stored: true } };
+    expect(custom).toContainEqual(
+      expect.objectContaining({ ...completed, partial: expect.objectContaining(completed.partial) }),
+    );
     const kept = async () => State.parse((await current.client.threads.getState(id)).values).messages;
     const before = await kept();
     expect(before.map(({ content }) => content)).toEqual(["tell me something, my friend", sentence]);
-    expect(before[1]?.id).toBe(said[0]?.id);
+    expect(before[1]?.id).toBe(chunks[0]?.id);
     expect((await current.client.threads.get(id)).status).toBe("idle");
 
     await current.close();

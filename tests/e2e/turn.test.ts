@@ -42,7 +42,7 @@ describe("a turn over HTTP", () => {
     ];
     const { client } = await start(() => script.shift() ?? { text: "No more." });
     const thread = await client.threads.create();
-    const said: string[] = [];
+    const texts: string[] = [];
     const inputs = [
       { input: human("write a report") },
       { command: { resume: "write beta to b.txt and then read b.txt" } },
@@ -50,12 +50,12 @@ describe("a turn over HTTP", () => {
     for (const input of inputs) {
       const stream = client.runs.stream(thread.thread_id, "agent", { ...input, streamMode: ["messages-tuple"] });
       for await (const { event, data } of stream) {
-        if (event === "messages") said.push(Tuple.parse(data)[0].content);
+        if (event === "messages") texts.push(Tuple.parse(data)[0].content);
       }
     }
-    expect(said.join("")).toContain("beta");
-    expect(said.join("")).toContain("Wrote and read b.txt.");
-    expect(said.join("")).not.toContain('"guess"');
+    expect(texts.join("")).toContain("beta");
+    expect(texts.join("")).toContain("Wrote and read b.txt.");
+    expect(texts.join("")).not.toContain('"guess"');
   });
 
   it("waits for an approval over a restart, and goes on in the same session", async () => {

@@ -136,10 +136,10 @@ describe("a folder with a langgraph.json and no code of ours", { timeout: 180_00
     const client = new Client({ apiUrl: url });
     const { thread_id } = await client.threads.create();
     await client.runs.wait(thread_id, "asking", { input: {} });
-    const heard = command.lines.length;
+    const printed = command.lines.length;
     await save(join(folder, "greeting.ts"), `export const greet = (): string => "changed";\n`);
-    await command.says(/greeting\.ts has changed/u, heard);
-    const again = await command.url(heard);
+    await command.says(/greeting\.ts has changed/u, printed);
+    const again = await command.url(printed);
     expect(await run(again, "state_schema")).toMatchObject({ seen: ["changed"] });
     const answered = await new Client({ apiUrl: again }).runs.wait(thread_id, "asking", { command: { resume: "Ada" } });
     expect(answered).toMatchObject({ name: "Ada", __interrupt__: [{ value: { question: "How old are you, Ada?" } }] });
@@ -157,16 +157,16 @@ describe("what is served anew", { timeout: 180_000 }, () => {
       [`export const greet = (): string => "half`, /\n {2}state_schema: .*greeting\.ts/u],
       [`process.exit(3);\nexport const greet = (): string => "never";\n`, /has ended; see above/u],
     ] as const) {
-      const heard = command.lines.length;
+      const printed = command.lines.length;
       await save(greeting, edit);
-      await command.says(/^greeting\.ts has changed, and cannot be served:$/u, heard);
-      await command.says(/^What was served before is served on/u, heard);
-      expect(command.lines.slice(heard).join("\n")).toMatch(reason);
+      await command.says(/^greeting\.ts has changed, and cannot be served:$/u, printed);
+      await command.says(/^What was served before is served on/u, printed);
+      expect(command.lines.slice(printed).join("\n")).toMatch(reason);
       expect(await run(url, "state_schema")).toMatchObject({ seen: ["hello from langgraph.json"] });
     }
-    const heard = command.lines.length;
+    const printed = command.lines.length;
     await save(greeting, `export const greet = (): string => "mended";\n`);
-    const again = await command.url(heard);
+    const again = await command.url(printed);
     expect(await run(again, "state_schema")).toMatchObject({ seen: ["mended"] });
     expect((await new Client({ apiUrl: again }).threads.get(thread_id)).thread_id).toBe(thread_id);
   });
@@ -180,10 +180,10 @@ describe("what is served anew", { timeout: 180_000 }, () => {
     await command.says(
       /^The server has ended, see above\. The next change of a file starts it again; Ctrl-C ends this\.$/u,
     );
-    const heard = command.lines.length;
+    const printed = command.lines.length;
     await save(join(folder, "langgraph.json"), manifest);
-    expect(await run(await command.url(heard), "functional", { value: 1 })).toBeDefined();
-    expect(command.lines.slice(heard).join("\n")).not.toContain("has ended");
+    expect(await run(await command.url(printed), "functional", { value: 1 })).toBeDefined();
+    expect(command.lines.slice(printed).join("\n")).not.toContain("has ended");
   });
 });
 

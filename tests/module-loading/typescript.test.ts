@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Command } from "../support/processes/command.ts";
 
 /**
- * Modules as TypeScript's authors write them, each a graph that tells one value, served together from one folder. `files`
+ * Modules as TypeScript's authors write them, each a graph that returns one value, served together from one folder. `files`
  * lie beside the graph; what `shared` holds lies in a workspace package outside of the folder.
  */
 interface Case {
-  /** The text of `graph.ts` after its imports; `tell(value)` makes the graph. */
+  /** The text of `graph.ts` after its imports; `graphOf(value)` makes the graph. */
   graph: string;
   expected: unknown;
   /** The graph's file, where it is not `graph.ts`. */
@@ -18,7 +18,7 @@ interface Case {
   files?: Record<string, string>;
   /** `compilerOptions` of the case's own `tsconfig.json`. */
   options?: object;
-  /** `type` of its `package.json`; `module` where nothing is said. */
+  /** `type` of its `package.json`; `module` where it is not given. */
   type?: "module" | "none";
 }
 
@@ -31,18 +31,18 @@ const cases: Record<string, Case> = {
   "a type imported without type": {
     graph: `import { LangGraphRunnableConfig, END } from "@langchain/langgraph";
       const read = (config?: LangGraphRunnableConfig) => (config === undefined ? END : "config");
-      export const graph = tell(read());`,
+      export const graph = graphOf(read());`,
     expected: "__end__",
   },
   "a type of an own module, and a default interface": {
     graph: `import { Shape, size } from "./types.js"; import Default from "./default.js";
       const shape: Shape & Default = { size, more: true };
-      export const graph = tell(shape);`,
+      export const graph = graphOf(shape);`,
     files: { "types.ts": types, "default.ts": "export default interface Default { more: boolean }" },
     expected: { size: 3, more: true },
   },
   "types that are passed on without type": {
-    graph: `import { size as length, type Shape } from "./all.js"; export const graph = tell({ size: length } as Shape);`,
+    graph: `import { size as length, type Shape } from "./all.js"; export const graph = graphOf({ size: length } as Shape);`,
     files: {
       "types.ts": types,
       "all.ts": `import { Name } from "./types.js"; import D from "./d.js";
@@ -52,23 +52,23 @@ const cases: Record<string, Case> = {
     expected: { size: 3 },
   },
   "an import for its effect alone": {
-    graph: `import "./effect.js"; export const graph = tell((globalThis as any).effect);`,
+    graph: `import "./effect.js"; export const graph = graphOf((globalThis as any).effect);`,
     files: { "effect.ts": "(globalThis as any).effect = 'happened';" },
     expected: "happened",
   },
   "enums and namespaces": {
     graph: `const enum Level { Low = 1 } enum Mood { Glad = "glad" } namespace Shapes { export const corners = 4; }
-      export const graph = tell([Level.Low, Mood.Glad, Shapes.corners]);`,
+      export const graph = graphOf([Level.Low, Mood.Glad, Shapes.corners]);`,
     expected: [1, "glad", 4],
   },
   "parameter properties": {
     graph: `const d = () => 2; class Box { constructor(private readonly one = d(), public two: (x: number) => number = (x) => x) {} sum() { return this.one + this.two(1); } }
-      export const graph = tell(new Box().sum());`,
+      export const graph = graphOf(new Box().sum());`,
     expected: 3,
   },
   "decorators as the tsconfig wants them": {
     graph: `${decorators} class Box { @mark open() {} @typed size: number = 1; }
-      export const graph = tell(() => (new Box().open(), seen));`,
+      export const graph = graphOf(() => (new Box().open(), seen));`,
     options: { experimentalDecorators: true, emitDecoratorMetadata: true },
     files: {},
     expected: ["open", "undefined"],
@@ -76,7 +76,7 @@ const cases: Record<string, Case> = {
   "metadata of decorators": {
     graph: `const found: unknown[] = []; (Reflect as any).metadata = (key: string, value: any) => () => void found.push([key, value?.name ?? value]);
       function mark(..._: unknown[]) {} class Box { @mark size: number = 1; }
-      export const graph = tell(() => (new Box(), found));`,
+      export const graph = graphOf(() => (new Box(), found));`,
     options: { experimentalDecorators: true, emitDecoratorMetadata: true },
     expected: [["design:type", "Number"]],
   },
@@ -98,7 +98,7 @@ const cases: Record<string, Case> = {
       }
       const Inline = @mark class { accessor plain = "plain" };
       const line = () => /graph\\.ts:(\\d+)/.exec(String(new Error("here").stack))?.[1];
-      export const graph = tell(() => [seen.splice(0), new Box().sum(), Object.keys(new Box()), new Inline().plain, line()]);`,
+      export const graph = graphOf(() => [seen.splice(0), new Box().sum(), Object.keys(new Box()), new Inline().plain, line()]);`,
     files: { "types.ts": types },
     expected: [
       ["accessor size", "field #hidden", "field unset", "class Box", "class Inline"],
@@ -113,7 +113,7 @@ const cases: Record<string, Case> = {
       const mark = (_: unknown, { kind, name }: DecoratorContext): any => void seen.push(\`\${kind} \${String(name)}\`);
       class Base { set name(value: string) { seen.push("set " + value); } }
       class Box extends Base { @mark static first = 1; @mark bare: string; plain: string; name = "own"; constructor(readonly given = 3) { super(); } }
-      export const graph = tell(() => (new Box(), [seen, Object.keys(new Box())]));`,
+      export const graph = graphOf(() => (new Box(), [seen, Object.keys(new Box())]));`,
     options: { target: "ES2020" },
     expected: [
       ["field first", "field bare", "set own", "set own"],
@@ -122,20 +122,20 @@ const cases: Record<string, Case> = {
   },
   "class fields that are only declared": {
     graph: `class Base { name = "base" } class Other extends Base { declare name: string; } class Older extends Base { name!: string }
-      export const graph = tell([new Other().name, new Older().name]);`,
+      export const graph = graphOf([new Other().name, new Older().name]);`,
     options: { target: "ES2020" },
     expected: ["base", "base"],
   },
   "JSX by the settings of its folder": {
     file: "graph.tsx",
     graph: `const h = (tag: string, props: object | null, ...children: unknown[]) => ({ tag, children });
-      export const graph = tell(<b title="x">bold</b>);`,
+      export const graph = graphOf(<b title="x">bold</b>);`,
     options: { jsx: "react", jsxFactory: "h" },
     expected: { tag: "b", children: ["bold"] },
   },
   "JSX of another runtime": {
     file: "graph.tsx",
-    graph: `export const graph = tell(<b>bold</b>);`,
+    graph: `export const graph = graphOf(<b>bold</b>);`,
     options: { jsx: "react-jsx", jsxImportSource: "tiny" },
     files: {
       "node_modules/tiny/package.json": `{"name": "tiny", "exports": {"./jsx-runtime": "./runtime.js"}, "type": "module"}`,
@@ -144,19 +144,19 @@ const cases: Record<string, Case> = {
     expected: { tag: "b", children: "bold" },
   },
   "a module of TSX": {
-    graph: `import { tag } from "./part.js"; import { tag as again } from "./part"; export const graph = tell([tag, again]);`,
+    graph: `import { tag } from "./part.js"; import { tag as again } from "./part"; export const graph = graphOf([tag, again]);`,
     files: { "part.tsx": "export const tag: string = 'part';" },
     expected: ["part", "part"],
   },
   "JSON without an attribute, with one, and by name": {
     graph: `import data from "./data.json"; import { version } from "./data.json"; import typed from "./data.json" with { type: "json" };
-      export const graph = tell([data.list, version, typed.version]);`,
+      export const graph = graphOf([data.list, version, typed.version]);`,
     files: { "data.json": `{"version": "1.2.3", "list": [1], "not-a-name": 1}` },
     expected: [[1], "1.2.3", "1.2.3"],
   },
   "endings of every kind": {
     graph: `import { a } from "./a.js"; import { b } from "./b.mjs"; import { c } from "./c.cjs"; import { d } from "./d"; import { e } from "./e"; import { f } from "./f.ts";
-      export const graph = tell([a, b, c, d, e, f]);`,
+      export const graph = graphOf([a, b, c, d, e, f]);`,
     files: {
       "a.ts": "export const a: number = 1;",
       "b.mts": "export const b: number = 2;",
@@ -168,12 +168,12 @@ const cases: Record<string, Case> = {
     expected: [1, 2, 3, 4, 5, 6],
   },
   "the source beside what was compiled of it": {
-    graph: `import { from } from "./part.js"; export const graph = tell(from);`,
+    graph: `import { from } from "./part.js"; export const graph = graphOf(from);`,
     files: { "part.ts": "export const from: string = 'source';", "part.js": "export const from = 'compiled';" },
     expected: "source",
   },
   "names from baseUrl alone": {
-    graph: `import { from } from "parts/one.js"; import two from "parts/two"; export const graph = tell([from, two]);`,
+    graph: `import { from } from "parts/one.js"; import two from "parts/two"; export const graph = graphOf([from, two]);`,
     options: { baseUrl: "./src" },
     files: {
       "src/parts/one.ts": "export const from = 1 as number;",
@@ -182,7 +182,7 @@ const cases: Record<string, Case> = {
     expected: [1, 2],
   },
   "paths by a chain of extends": {
-    graph: `import { from } from "@parts/one.js"; export const graph = tell(from);`,
+    graph: `import { from } from "@parts/one.js"; export const graph = graphOf(from);`,
     files: {
       "tsconfig.json": `{ "extends": ["./more.json", "settings/tsconfig.json"], /* comments */ }`,
       "more.json": `{"extends": "./config/base.json"}`,
@@ -193,7 +193,7 @@ const cases: Record<string, Case> = {
     expected: "extended",
   },
   "the tsconfig next to the file": {
-    graph: `import { from } from "./inner/one.js"; export const graph = tell(from);`,
+    graph: `import { from } from "./inner/one.js"; export const graph = graphOf(from);`,
     options: { paths: { "#x/*": ["./outer/*"] } },
     files: {
       "inner/tsconfig.json": `{"compilerOptions": {"paths": {"~/*": ["./deep/*"]}}}`,
@@ -203,7 +203,7 @@ const cases: Record<string, Case> = {
     expected: "inner",
   },
   "a tsconfig that extends what is not installed": {
-    graph: `import { from } from "@/one"; export const graph = tell(from);`,
+    graph: `import { from } from "@/one"; export const graph = graphOf(from);`,
     files: {
       "tsconfig.json": `{"extends": "@tsconfig/node20/tsconfig.json", "compilerOptions": {"paths": {"@/*": ["./*"]}}}`,
       "one.ts": "export const from: string = 'alone';",
@@ -211,31 +211,31 @@ const cases: Record<string, Case> = {
     expected: "alone",
   },
   "a tsconfig that extends itself": {
-    graph: `export const graph = tell("served");`,
+    graph: `export const graph = graphOf("served");`,
     files: { "tsconfig.json": `{"extends": "./tsconfig.json"}` },
     expected: "served",
   },
   "require and its like in a package without a type": {
     type: "none",
     graph: `import { basename } from "node:path"; import other = require("./other.cjs");
-      const data = require("./data.json"); export const graph = tell([basename(__filename), basename(__dirname).length > 0, data.a, other.b]);`,
+      const data = require("./data.json"); export const graph = graphOf([basename(__filename), basename(__dirname).length > 0, data.a, other.b]);`,
     files: { "data.json": `{"a": 1}`, "other.cts": "const b: number = 2; export = { b };" },
     expected: ["graph.ts", true, 1, 2],
   },
   "require in a package of modules": {
     graph: `const { join } = require("node:path"); function own(require: string) { return require; }
-      export const graph = tell([join("a", "b"), own("mine"), typeof __dirname]);`,
+      export const graph = graphOf([join("a", "b"), own("mine"), typeof __dirname]);`,
     expected: ["a/b", "mine", "string"],
   },
   "CommonJS all through": {
     type: "none",
-    graph: `const { a } = require("./a"); const b: number = 2; exports.graph = tell([a, b]);`,
+    graph: `const { a } = require("./a"); const b: number = 2; exports.graph = graphOf([a, b]);`,
     files: { "a.ts": "const a: number = 1; module.exports = { a };" },
     expected: [1, 2],
   },
   "the default of a package that has one only for CommonJS": {
     type: "none",
-    graph: `import read from "read-pages"; import { pages } from "read-pages"; export const graph = tell([read(2), pages]);`,
+    graph: `import read from "read-pages"; import { pages } from "read-pages"; export const graph = graphOf([read(2), pages]);`,
     files: {
       "node_modules/read-pages/package.json": `{"exports": {"import": "./index.mjs", "require": "./index.cjs"}}`,
       "node_modules/read-pages/index.mjs": "export const pages = 1;",
@@ -244,7 +244,7 @@ const cases: Record<string, Case> = {
     expected: [4, 1],
   },
   "named exports of CommonJS TypeScript": {
-    graph: `import { one, Kind } from "./one.cjs"; import whole from "./two.cjs"; export const graph = tell([one, Kind.A, whole.two]);`,
+    graph: `import { one, Kind } from "./one.cjs"; import whole from "./two.cjs"; export const graph = graphOf([one, Kind.A, whole.two]);`,
     files: {
       "one.cts": "import { sep } from 'node:path'; export const one: number = sep.length; export enum Kind { A = 'a' }",
       "two.cts": "import { sep } from 'node:path'; export = { two: sep.length + 1 };",
@@ -253,23 +253,23 @@ const cases: Record<string, Case> = {
   },
   "await at the top of a package without a type": {
     type: "none",
-    graph: `const value = await Promise.resolve(7); export const graph = tell(value);`,
+    graph: `const value = await Promise.resolve(7); export const graph = graphOf(value);`,
     expected: 7,
   },
   "TypeScript of a workspace package outside of the folder": {
-    graph: `import { Mood, Told, told } from "@team/shared"; import { deep } from "@team/shared/deep";
-      const t: Told = told(Mood.Glad); export const graph = tell([t, deep]);`,
+    graph: `import { Mood, MoodName, nameOf } from "@team/shared"; import { deep } from "@team/shared/deep";
+      const name: MoodName = nameOf(Mood.Glad); export const graph = graphOf([name, deep]);`,
     expected: ["glad", "deep"],
   },
   "5 MB of text": {
-    graph: `import { texts } from "./large.js"; export const graph = tell(texts.length);`,
+    graph: `import { texts } from "./large.js"; export const graph = graphOf(texts.length);`,
     files: {
       "large.ts": `export const texts: string[] = [\n${'  "a line of a large table, as generators write them",\n'.repeat(100_000)}];`,
     },
     expected: 100_000,
   },
   "TypeScript that a package brings": {
-    graph: `import { Kind } from "brings-sources"; export const graph = tell(Kind.A);`,
+    graph: `import { Kind } from "brings-sources"; export const graph = graphOf(Kind.A);`,
     files: {
       "node_modules/brings-sources/package.json": `{"name": "brings-sources", "main": "index.ts", "type": "module"}`,
       "node_modules/brings-sources/index.ts": `export { Kind } from "./kind.js";`,
@@ -286,27 +286,27 @@ const failing: Record<string, Case> = {
         width: number;
       }
       function check(size: Size): never {
-        // what is said of it has the line of the source
+        // its stack has the line of the source
         throw new Error(size.width < 2 ? "too small" : "");
       }
-      export const graph = tell(() => check({ width: 1 }));`,
+      export const graph = graphOf(() => check({ width: 1 }));`,
     expected: undefined,
   },
 };
 
-/** Graphs that cannot be loaded, and what is said of them. */
+/** Graphs that cannot be loaded, and the reported problems. */
 const broken: Record<string, { graph: string; files?: Record<string, string>; says: RegExp }> = {
   "a mistake in the text": { graph: "const x: = 1;", says: /graph\.ts:\d+:\d+: Unexpected token/u },
   "a package that is missing": {
-    graph: `import x from "not-installed/deep"; export const graph = tell(x);`,
+    graph: `import x from "not-installed/deep"; export const graph = graphOf(x);`,
     says: /not-installed.*graph\.ts.*npm install not-installed/u,
   },
   "a file that is missing": {
-    graph: `import x from "./gone.js"; export const graph = tell(x);`,
+    graph: `import x from "./gone.js"; export const graph = graphOf(x);`,
     says: /gone\.js.*graph\.ts/u,
   },
   "an export that is missing": {
-    graph: `import { nothing } from "./part.js"; export const graph = tell(nothing);`,
+    graph: `import { nothing } from "./part.js"; export const graph = graphOf(nothing);`,
     files: { "part.ts": "export const other = 1;" },
     says: /graph\.ts:\d+: .*part\.js.*does not provide an export named 'nothing'/u,
   },
@@ -316,7 +316,7 @@ const broken: Record<string, { graph: string; files?: Record<string, string>; sa
   },
 };
 
-const head = (depth: string): string => `import { tell } from "${depth}tell.js";\n`;
+const head = (depth: string): string => `import { graphOf } from "${depth}graph-of.js";\n`;
 const slug = (name: string): string =>
   name
     .toLowerCase()
@@ -336,14 +336,14 @@ beforeAll(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), "millrace-typescript-")));
   await write("app/package.json", `{"type": "module"}`);
   await write(
-    "app/tell.ts",
+    "app/graph-of.ts",
     `import { Annotation, StateGraph, LangGraphRunnableConfig } from "@langchain/langgraph";
-     const State = Annotation.Root({ told: Annotation<unknown>() });
-     /** A graph that tells a value, or what a function makes of it. */
-     export const tell = (value: unknown) =>
+     const State = Annotation.Root({ value: Annotation<unknown>() });
+     /** A graph that returns a value, or what a function makes of it. */
+     export const graphOf = (value: unknown) =>
        new StateGraph(State)
-         .addNode("tell", (_state: typeof State.State, _config: LangGraphRunnableConfig) => ({ told: typeof value === "function" ? value() : value }))
-         .addEdge("__start__", "tell");`,
+         .addNode("answer", (_state: typeof State.State, _config: LangGraphRunnableConfig) => ({ value: typeof value === "function" ? value() : value }))
+         .addEdge("__start__", "answer");`,
   );
   await write(
     "shared/package.json",
@@ -351,9 +351,9 @@ beforeAll(async () => {
   );
   await write(
     "shared/src/index.ts",
-    `import { Told } from "./types.js"; export type { Told }; export enum Mood { Glad = "glad" } export const told = (mood: Mood): Told => mood;`,
+    `import { MoodName } from "./types.js"; export type { MoodName }; export enum Mood { Glad = "glad" } export const nameOf = (mood: Mood): MoodName => mood;`,
   );
-  await write("shared/src/types.ts", "export type Told = string;");
+  await write("shared/src/types.ts", "export type MoodName = string;");
   await write("shared/src/deep.ts", "export const deep: string = 'deep';");
   const graphs: Record<string, string> = {};
   for (const [name, one] of Object.entries({ ...cases, ...failing, ...broken })) {
@@ -363,7 +363,7 @@ beforeAll(async () => {
     const isCommonJs = graph.includes("exports.graph");
     await write(
       `${place}/${file}`,
-      `${isCommonJs ? 'const { tell } = require("../../tell");\n' : head("../../")}${graph}`,
+      `${isCommonJs ? 'const { graphOf } = require("../../graph-of");\n' : head("../../")}${graph}`,
     );
     await write(`${place}/package.json`, JSON.stringify(type === "none" ? {} : { type }));
     if (options !== undefined) await write(`${place}/tsconfig.json`, JSON.stringify({ compilerOptions: options }));
@@ -383,14 +383,14 @@ afterAll(async () => {
 
 describe("a module of a user's folder", () => {
   it.each(Object.entries(cases))("may have %s", async (name, { expected }) => {
-    expect(await client.runs.wait(null, slug(name), { input: {} })).toEqual({ told: expected });
+    expect(await client.runs.wait(null, slug(name), { input: {} })).toEqual({ value: expected });
   });
 
-  it("is told once of a tsconfig.json of which a part does not count", () => {
-    const told = command.lines.filter((line) => line.includes("tsconfig_not_used"));
-    expect(told).toHaveLength(2);
-    expect(told.join("\n")).toMatch(/@tsconfig\/node20/u);
-    expect(told.join("\n")).toMatch(/[Cc]ircular/u);
+  it("logs once a tsconfig.json of which a part does not count", () => {
+    const warnings = command.lines.filter((line) => line.includes("tsconfig_not_used"));
+    expect(warnings).toHaveLength(2);
+    expect(warnings.join("\n")).toMatch(/@tsconfig\/node20/u);
+    expect(warnings.join("\n")).toMatch(/[Cc]ircular/u);
   });
 });
 
@@ -424,9 +424,9 @@ describe("what else a langgraph.json names", () => {
     await write("rules/other.ts", "export type gone = string;");
     const start = new Command(["start"], join(folder, "rules"));
     expect(await start.exit()).toBe(1);
-    const said = start.lines.filter((line) => line.includes("cannot be loaded"));
-    expect(said).toHaveLength(1);
-    expect(said[0]).toMatch(new RegExp(`${part} ./rules.ts:.*rules.ts:1: .*'gone'.*import type`, "u"));
+    const problems = start.lines.filter((line) => line.includes("cannot be loaded"));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(new RegExp(`${part} ./rules.ts:.*rules.ts:1: .*'gone'.*import type`, "u"));
     expect(start.lines.join("\n")).not.toMatch(/^\s+at /mu);
   });
 });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Figure } from "../../bench/figures.ts";
 import { frameFigures, watchFrames, whenDrawn } from "./frames.ts";
 
-/** Parts of a run as its trace tells them, ten below each. */
+/** Parts of a run as its trace has them, ten below each. */
 function spans(count: number): string {
   const span = (index: number): object => ({
     id: `s${index}`,

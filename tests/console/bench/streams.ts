@@ -6,10 +6,10 @@ import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
 import { frameFigures, watchFrames } from "./frames.ts";
 
-/** A question like no other one, by which its answer is told from those before it. */
+/** A question like no other one, by which its answer is distinguished from those before it. */
 const asking = /Go on, question [0-9]+/gu;
 
-/** A model that waits with its first word until it is told, or says many at a steady pace. */
+/** A model that waits with its first word until it is released, or says many at a steady pace. */
 export class PacedModel {
   #words = 1;
   #questions = 0;

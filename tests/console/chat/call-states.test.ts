@@ -46,7 +46,7 @@ describe("the call of a tool, by its events (UI-05)", () => {
     ["is done", [written, whole, started, finished], { status: "done", result: "It says hello.", endedAt: 6 }],
     ["has failed", [written, whole, started, failed], { status: "failed", result: "It is not there.", endedAt: 6 }],
     ["was cut off by the end of its run", [written, whole, started, over], { status: "cut", endedAt: 7 }],
-    ["stays done when it is told again", [written, whole, started, finished, started, failed], { status: "done" }],
+    ["stays done when it is sent again", [written, whole, started, finished, started, failed], { status: "done" }],
   ])("%s", (_state, events, expected) => {
     const { items, calls } = reduceAll(emptyThread, [begun, ...events]);
     expect(items.get("reply")).toMatchObject({ blocks: [{ kind: "call", callId: "call" }] });

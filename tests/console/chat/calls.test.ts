@@ -75,7 +75,7 @@ describe.skipIf(chromiumPath === undefined)("calls of tools in a chat", () => {
     await leave(tab);
   });
 
-  it("asks before a message is said anew what shall become of the files that were changed since", async () => {
+  it("asks before a message is sent again what to do with the files that were changed since", async () => {
     tab = await stage.open();
     await begin(tab, "make a note");
     await sees(tab, "It is done");

@@ -137,7 +137,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     expect(await shownTexts(tab)).toEqual(["good day", "You said: good day"]);
   });
 
-  it("pins and archives it in the list, as every client is told", async () => {
+  it("pins and archives it in the list, as every client sees", async () => {
     const thread = await bringIn("The kept one", [{ type: "human", id: "h", content: "hello" }]);
     tab = await stage.open();
     const row = tab.page.locator(".thread-row").filter({ hasText: "The kept one" });
@@ -193,10 +193,10 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await row.waitFor();
   });
 
-  it.each(["hello", "clean up"])("shows what was used in the list of runs: %s", async (said) => {
+  it.each(["hello", "clean up"])("shows what was used in the list of runs: %s", async (text) => {
     await writeFile(join(stage.server.config.workspace, "old.md"), "old\n");
     tab = await stage.open();
-    const thread = await begin(tab, said);
+    const thread = await begin(tab, text);
     await tab.page.getByText("You said: hello").or(tab.page.locator(".approval-card")).first().waitFor();
     await rests(tab);
     await tab.page.goto(`${stage.server.url}/console/runs?thread=${thread}`);
@@ -308,7 +308,7 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     const begun = performance.now();
     await Promise.all(names.map(rename));
     await rename("The last name");
-    // The name is shown as soon as it is told; the list is read a moment later.
+    // The name is shown as soon as it is received; the list is read a moment later.
     await row.getByText("The last name").waitFor();
     await expect.poll(() => asked).toBeGreaterThan(0);
     // Two lists are shown, those of all chats and of pinned ones; each is read again at most every 150 ms.

@@ -182,7 +182,7 @@ describe.skipIf(chromiumPath === undefined)("what stands in a chat", () => {
     await rests(tab);
   });
 
-  it("has a switch for retrieval, which a run is told (UI-18)", async () => {
+  it("has a switch for retrieval, which a run gets (UI-18)", async () => {
     tab = await stage.open();
     await begin(tab, "hello");
     await rests(tab);

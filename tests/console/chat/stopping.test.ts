@@ -226,11 +226,11 @@ describe.skipIf(chromiumPath === undefined)("messages that wait", () => {
   it("what other clients have put into the queue is shown, and edited only where nothing of it is lost", async () => {
     tab = await stage.open();
     const thread = await begin(tab, "wait first");
-    const said = (content: unknown): object => ({ role: "user", content });
+    const userMessage = (content: unknown): object => ({ role: "user", content });
     for (const messages of [
-      [said("one")],
-      [said([{ type: "text", text: "in blocks" }])],
-      [said("one of two"), said("two of two")],
+      [userMessage("one")],
+      [userMessage([{ type: "text", text: "in blocks" }])],
+      [userMessage("one of two"), userMessage("two of two")],
     ]) {
       const input = { messages };
       await stage.server.client.runs.create(thread, "agent", { input, multitaskStrategy: "enqueue" });

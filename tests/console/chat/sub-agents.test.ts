@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)("agents that work for a chat", () =>
     pause = Promise.withResolvers();
     tab = await stage.open({ height: 2_000 });
     const { page } = tab;
-    /** What the assistant itself said and called. */
+    /** The texts and calls of the assistant itself. */
     const own = (part: string): Promise<string[]> =>
       page.locator(`.conversation-item > .assistant-message > ${part}`).allInnerTexts();
     const thread = await begin(tab, "do both");
@@ -77,8 +77,8 @@ describe.skipIf(chromiumPath === undefined)("agents that work for a chat", () =>
     // The call closes with its end, and has all of it when it is opened.
     expect(await inside.count()).toBe(0);
     await page.locator(".tool-head").first().click();
-    const said = (await inside.locator(".md").allInnerTexts()).toSorted();
-    expect(said).toEqual(["First a look.", "Reader: hello.", "Writer: nothing new."]);
+    const texts = (await inside.locator(".md").allInnerTexts()).toSorted();
+    expect(texts).toEqual(["First a look.", "Reader: hello.", "Writer: nothing new."]);
     expect(await inside.locator(".tool-card").count()).toBe(2);
     await page.reload();
     await sees(tab, "Both are back.");

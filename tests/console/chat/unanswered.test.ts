@@ -31,14 +31,14 @@ describe.skipIf(chromiumPath === undefined)("what got no answer", () => {
     await sees(tab, "You said: hello");
     await rests(tab);
     // Nothing of what the server has taken reaches the page until the person has tried again.
-    let isHeard = true;
+    let isConnected = true;
     await page.routeWebSocket(`**/threads/${thread}/stream/events`, (socket) => {
       const server = socket.connectToServer();
       server.onMessage((message) => {
-        if (isHeard) socket.send(message);
+        if (isConnected) socket.send(message);
       });
     });
-    await page.route(`**/threads/${thread}/messages?*`, (route) => (isHeard ? route.continue() : route.abort()));
+    await page.route(`**/threads/${thread}/messages?*`, (route) => (isConnected ? route.continue() : route.abort()));
     await page.reload();
     await sees(tab, "You said: hello");
     const edit = page.locator(".edit-message textarea");
@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)("what got no answer", () => {
     await page.route(
       "**/rerun",
       async (route) => {
-        isHeard = false;
+        isConnected = false;
         await route.fetch();
         await route.abort();
       },
@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)("what got no answer", () => {
     const again = page.waitForResponse("**/rerun");
     await edit.press("Enter");
     expect((await again).status()).toBe(200);
-    isHeard = true;
+    isConnected = true;
     await page.reload();
     await sees(tab, "You said: hello again");
     await rests(tab);

@@ -121,11 +121,11 @@ describe("Markdown", () => {
       // The text of a template of JavaScript, of which these two signs are escaped.
       ([, name = "", source = ""]) => read(name, source.replaceAll(/\\([`\\$])/gu, "$1")),
     );
-    const told = known.filter((example) => !isHtml(example));
+    const tested = known.filter((example) => !isHtml(example));
     expect(known.length).toBeGreaterThan(600);
-    const wrong = told.filter(({ text, tree }) => partsOf(parser.parse(text)) !== tree);
+    const wrong = tested.filter(({ text, tree }) => partsOf(parser.parse(text)) !== tree);
     const missed = wrong.map(({ name }) => name);
-    expect(1 - wrong.length / told.length, missed.join(", ")).toBeGreaterThanOrEqual(0.98);
+    expect(1 - wrong.length / tested.length, missed.join(", ")).toBeGreaterThanOrEqual(0.98);
   });
 
   it.each([

@@ -237,7 +237,7 @@ describe("the times above the bars", () => {
 });
 
 describe("what changed between two states", () => {
-  it("is told by channel", () => {
+  it("is listed by channel", () => {
     const changes = changesOf({ same: 1, gone: 2, text: { a: 1, b: 2 } }, { same: 1, text: { a: 1, b: 3 }, come: [] });
     expect(changes.map(({ name, kind }) => [name, kind])).toEqual([
       ["same", "same"],

@@ -72,11 +72,11 @@ export function flowsOfRuns(stage: () => Stage, key: string): Record<string, (on
           await page.keyboard.press("ArrowLeft");
           const days = Days.parse(await (await stage().server.send("GET", "/usage/models", undefined, headers)).json());
           const tokens = days.reduce((sum, day) => sum + day.input_tokens + day.output_tokens, 0);
-          const said = ((await slider.getAttribute("aria-valuetext")) ?? "").replaceAll(/\D/gu, "");
+          const label = ((await slider.getAttribute("aria-valuetext")) ?? "").replaceAll(/\D/gu, "");
           const height = Number(await page.locator(".bar-chart [data-marked] .bar").getAttribute("height"));
-          return { isSaid: tokens > 0 && said.endsWith(String(tokens)), isShown: height > 0 };
+          return { isAnnounced: tokens > 0 && label.endsWith(String(tokens)), isShown: height > 0 };
         })
-        .toEqual({ isSaid: true, isShown: true });
+        .toEqual({ isAnnounced: true, isShown: true });
       const saved = page.waitForEvent("download");
       await one.use(statistics.save);
       const rows = await readFile(await (await saved).path(), "utf8");

@@ -23,14 +23,14 @@ const refusalOf = async (work: Promise<unknown>): Promise<string> =>
 const post = (path: string, body: unknown) => refusalOf(perform(path, { method: "POST", body }));
 const chinese = /^\p{Script=Han}[^A-Za-z]*$/u;
 
-describe("what the server refuses, as the console tells it in Chinese", () => {
+describe("what the server refuses, as the console shows it in Chinese", () => {
   it.each([
     ["in words of its own", "/threads/import", { format: "millrace.session", version: 99 }, /版本是 99/u],
     ["with the values that are wrong", "/threads/search", { limit: "many" }, /^有参数不符合要求。.*（limit）$/u],
     ["with the server's words where nobody has put them into Chinese", "/models", { name: "?:x" }, /^\p{Script=Han}/u],
-  ])("%s", async (_, path, body, told) => {
+  ])("%s", async (_, path, body, expected) => {
     setRequestLanguage("zh");
-    expect(await post(path, body)).toMatch(told);
+    expect(await post(path, body)).toMatch(expected);
   });
 
   it("where a stream of events is refused", async () => {
@@ -42,16 +42,16 @@ describe("what the server refuses, as the console tells it in Chinese", () => {
 
   it("where a message begins no run", async () => {
     const thread = await server.client.threads.create();
-    const said = { id: crypto.randomUUID(), text: "Hello", attachments: [], at: new Date().toISOString() };
+    const message = { id: crypto.randomUUID(), text: "Hello", attachments: [], at: new Date().toISOString() };
     setRequestLanguage("zh");
-    expect(await refusalOf(startRun(thread.thread_id, "nobody", said, {}))).toMatch(/^找不到所请求的内容。/u);
+    expect(await refusalOf(startRun(thread.thread_id, "nobody", message, {}))).toMatch(/^找不到所请求的内容。/u);
   });
 });
 
-describe("what the server refuses, as the console tells it in English", () => {
+describe("what the server refuses, as the console shows it in English", () => {
   it("is what the server says, with what to do", async () => {
-    const told = await post("/threads/import", { format: "millrace.session", version: 99 });
-    expect(told).toMatch(/^The file is of version 99; .* Import it with/u);
-    expect(told).not.toMatch(chinese);
+    const text = await post("/threads/import", { format: "millrace.session", version: 99 });
+    expect(text).toMatch(/^The file is of version 99; .* Import it with/u);
+    expect(text).not.toMatch(chinese);
   });
 });

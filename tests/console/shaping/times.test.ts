@@ -13,10 +13,10 @@ describe("how long something took", () => {
     [119_900, "2 min 0 s", "2 分钟 0 秒", "2 min", "2 分钟"],
     [3_900_000, "1 h 5 min", "1 小时 5 分钟", "65 min", "65 分钟"],
   ])("of %d ms is %s and %s, in short %s and %s", (took, ...expected) => {
-    const said = (parts: readonly InUnit[]): string[] =>
+    const textsOf = (parts: readonly InUnit[]): string[] =>
       [shellEn, shellZh].map(({ time }) =>
         parts.map(({ unit, value }) => time[unit].replace("{{value}}", String(value))).join(" "),
       );
-    expect([...said(inUnits(took)), ...said([inOneUnit(took)])]).toEqual(expected);
+    expect([...textsOf(inUnits(took)), ...textsOf([inOneUnit(took)])]).toEqual(expected);
   });
 });

@@ -65,7 +65,7 @@ export async function follow(
   const tools: string[] = [];
   const results: string[] = [];
   let pieces = 0;
-  let said = "";
+  let reply = "";
   // Which message the last line belongs to, while it is open.
   let open: string | undefined;
   const close = (): void => {
@@ -92,14 +92,14 @@ export async function follow(
     if (type === "tool" && typeof content === "string") results.push(content);
     if (type !== "ai" || typeof content !== "string" || content === "") continue;
     pieces += 1;
-    said += content;
+    reply += content;
     const message = id ?? "";
     if (message !== open) close();
     process.stdout.write(open === undefined ? `   ${indented(content)}` : content.replaceAll("\n", "\n   "));
     open = message;
   }
   close();
-  requireUnderstood(said);
+  requireUnderstood(reply);
   return { pieces, tools, results };
 }
 
