@@ -445,7 +445,7 @@ describe("the architecture", () => {
     expect(importing(store, /\/(sessions|runs|graphs|http)\/|^@langchain\/langgraph$/)).toEqual([]);
   });
 
-  it("keeps tools out of what parses, runs and tells their calls (ARCH-10)", () => {
+  it("keeps tools out of what parses, runs and reports their calls (ARCH-10)", () => {
     const tools = files.filter(({ text }) => /= defineTool\(/.test(withoutComments(text)));
     const names = tools.flatMap(({ text }) => /^ {2}name: "(\w+)",$/m.exec(text)?.[1] ?? []);
     expect(names.length).toBeGreaterThan(30);

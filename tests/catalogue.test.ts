@@ -52,7 +52,7 @@ describe("the list of tools", () => {
     for (const tool of Object.values(tools)) {
       expect(tool.description.length, tool.name).toBeGreaterThan(30);
       for (const [name, parameter] of Object.entries(tool.schema.shape)) {
-        // What a model is not told of needs no words for it.
+        // What a model does not get needs no words for it.
         if (tool.parameters !== undefined && !JSON.stringify(tool.parameters).includes(`"${name}"`)) continue;
         // Descriptions may stand on the parameter or inside an optional one.
         const description: unknown = parameter.description;
@@ -180,14 +180,14 @@ describe(".env.example", () => {
     expect(Object.keys(example).toSorted()).toEqual(variables.toSorted());
   });
 
-  it("has them in the order in which they are told", () => {
+  it("has them in the order of the catalogue", () => {
     // parseEnv sorts them.
-    const told = [...read(".env.example").matchAll(/^([A-Z][A-Z0-9_]+)=/gmu)].map(([, name]) => name);
-    expect(told.filter((name) => name !== "LANGGRAPH_CONFIG")).toEqual(ofTheServer);
+    const names = [...read(".env.example").matchAll(/^([A-Z][A-Z0-9_]+)=/gmu)].map(([, name]) => name);
+    expect(names.filter((name) => name !== "LANGGRAPH_CONFIG")).toEqual(ofTheServer);
   });
 
   it("means the defaults, so that copying it changes nothing", () => {
-    // That they were given is another matter: GET /settings tells it.
+    // That they were given is another matter: GET /settings returns it.
     expect({ ...loadConfig(example), given: {} }).toEqual(loadConfig({}));
   });
 

@@ -94,12 +94,12 @@ describe("the code of the pages", () => {
   it("is followed by a test, block by block", () => {
     const pages = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", ...filesBelow("docs", ".md")];
     const counts = pages.map((page) => [page, blocksOf(page).length] as const).filter(([, count]) => count > 0);
-    const told = Object.entries(followed).filter(([page]) => existsSync(join(projectFolder, page)));
-    expect(Object.fromEntries(counts)).toEqual(Object.fromEntries(told.map(([page, ways]) => [page, ways.length])));
+    const present = Object.entries(followed).filter(([page]) => existsSync(join(projectFolder, page)));
+    expect(Object.fromEntries(counts)).toEqual(Object.fromEntries(present.map(([page, ways]) => [page, ways.length])));
     expect(
       pages.filter((page) => blocksOf(page).length !== (read(page).match(/^\s*```[a-z]/gmu)?.length ?? 0)),
     ).toEqual([]);
-    const tests = new Set(told.flatMap(([, ways]) => ways).filter((way) => way.endsWith(".ts")));
+    const tests = new Set(present.flatMap(([, ways]) => ways).filter((way) => way.endsWith(".ts")));
     expect([...tests].filter((test) => !existsSync(join(projectFolder, test)))).toEqual([]);
   });
 
@@ -208,7 +208,7 @@ describe("the commands of the pages", () => {
     expect((await Promise.all(wrong)).flat()).toEqual([]);
   });
 
-  it("would be told if they were not", async () => {
+  it("would be reported if they were not", async () => {
     expect(commandsOf("A=1 millrace run --json \"a | b\" | jq -r 'x'   # why\nnpm ci && npm test")).toEqual([
       ["A=1", "millrace", "run", "--json", '"a | b"'],
       ["jq", "-r", "'x'"],

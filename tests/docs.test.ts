@@ -69,9 +69,9 @@ describe("docs/reference/events.md", () => {
   const table = read("docs/reference/events.md").split("## ")[1] ?? "";
 
   it("has every event that is declared, and no other", () => {
-    const told = [...table.matchAll(/^\| (`[^|]+`) \|/gmu)].flatMap(([, names]) => (names ?? "").split(" "));
+    const listed = [...table.matchAll(/^\| (`[^|]+`) \|/gmu)].flatMap(([, names]) => (names ?? "").split(" "));
     expect(declared.length).toBeGreaterThan(20);
-    expect(told.map((name) => name.replaceAll("`", "")).toSorted()).toEqual(declared.toSorted());
+    expect(listed.map((name) => name.replaceAll("`", "")).toSorted()).toEqual(declared.toSorted());
   });
 
   it("says of every event that clients ask for where it is, or why it is not", () => {
@@ -199,8 +199,8 @@ describe("the README, followed word by word", () => {
     const block = /^```ts\n([\s\S]*?)^```$/mu.exec(read("README.md"))?.[1] ?? "";
     symlinkSync(join(projectFolder, "node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, "example.mts"), block.replaceAll(printed, url));
-    const said = await shell(`"${process.execPath}" example.mts`);
-    expect(said.length).toBeGreaterThan(10);
+    const output = await shell(`"${process.execPath}" example.mts`);
+    expect(output.length).toBeGreaterThan(10);
   });
 
   /** Runs lines as a reader would paste them; throws when they fail. */

@@ -62,7 +62,7 @@ describe("a value is a message by what it is, whichever copy of the package made
   });
 
   it("and a log keeps the chunks of another copy as short as our own", () => {
-    const told = (Chunk: typeof AIMessageChunk) =>
+    const packed = (Chunk: typeof AIMessageChunk) =>
       packEvents(
         Array.from("begin", (content, id) => ({
           id,
@@ -72,7 +72,7 @@ describe("a value is a message by what it is, whichever copy of the package made
           metadata: {},
         })),
       );
-    expect(told(other.AIMessageChunk)).toEqual(told(AIMessageChunk));
-    expect(told(AIMessageChunk).events[4]).toEqual([4, 0, 1, "n", 2]);
+    expect(packed(other.AIMessageChunk)).toEqual(packed(AIMessageChunk));
+    expect(packed(AIMessageChunk).events[4]).toEqual([4, 0, 1, "n", 2]);
   });
 });

@@ -174,7 +174,7 @@ test("a server that closes says within a 200 that it stops waiting for a run: se
   await server.remove();
 });
 
-test("a request with a key hears of a failure, for it is safe to send it again", async () => {
+test("a request with a key gets the failure, for it is safe to send it again", async () => {
   const server = await startTestServer({ drainSeconds: 0.05 });
   const { thread_id } = await server.client.threads.create();
   const body = { assistant_id: "gated", input: { gate: crypto.randomUUID() } };
@@ -213,10 +213,10 @@ test.each(["src/server.ts", "bin/millrace.cjs"])(
   "%s says where it listens and what it serves in one line of JSON, and ends with 0 at SIGTERM",
   async (entry) => {
     const program = startProgram(entry, { MILLRACE_CONSOLE: "on", MILLRACE_MODEL: "offline" });
-    const told = Started.parse(JSON.parse(await output(program.stdout, /\n/)));
-    const { url } = told;
-    expect(told).toMatchObject({ msg: "listening", console: `${url}/console/`, graphs: ["counter"] });
-    expect(told).toMatchObject({ model: "offline (MILLRACE_MODEL says so)", data: config.dataDir });
+    const started = Started.parse(JSON.parse(await output(program.stdout, /\n/)));
+    const { url } = started;
+    expect(started).toMatchObject({ msg: "listening", console: `${url}/console/`, graphs: ["counter"] });
+    expect(started).toMatchObject({ model: "offline (MILLRACE_MODEL says so)", data: config.dataDir });
     expect(await (await fetch(`${url}/ok`)).json()).toEqual({ ok: true });
     const answer = await fetch(url, { headers: { accept: "text/html" }, redirect: "manual" });
     expect([answer.status, answer.headers.get("location")]).toEqual([302, "/console/"]);
