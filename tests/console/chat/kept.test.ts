@@ -5,12 +5,14 @@ import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
   begin,
   chromiumPath,
+  editLast,
   leave,
   openStage,
   rests,
   say,
   sees,
   shownTexts,
+  storedTexts,
   type Stage,
   type Tab,
 } from "../console-page.ts";
@@ -100,6 +102,64 @@ describe.skipIf(chromiumPath === undefined)("what a chat keeps when something go
     await sees(tab, "You said: wait");
     await rests(tab);
     expect(await page.evaluate("window.gone")).toBe(1);
+  });
+
+  it("an edit whose answer was lost is one version", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    // Nothing of what the server has taken reaches the page until the person has tried again.
+    let isReceiving = true;
+    await page.routeWebSocket(`**/threads/${thread}/stream/events`, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((message) => {
+        if (isReceiving) socket.send(message);
+      });
+    });
+    await page.route(`**/threads/${thread}/messages?*`, (route) => (isReceiving ? route.continue() : route.abort()));
+    await page.reload();
+    await sees(tab, "You said: hello");
+    const edit = page.locator(".edit-message textarea");
+    await editLast(tab);
+    await edit.fill("hello again");
+    await page.route(
+      "**/rerun",
+      async (route) => {
+        isReceiving = false;
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await page.keyboard.press("Enter");
+    await page.locator(".toast-error").waitFor();
+    const again = page.waitForResponse("**/rerun");
+    await edit.press("Enter");
+    expect((await again).status()).toBe(200);
+    isReceiving = true;
+    await page.reload();
+    await sees(tab, "You said: hello again");
+    await rests(tab);
+    expect(await stage.server.client.runs.list(thread)).toHaveLength(2);
+    expect(await storedTexts(stage, thread)).toEqual(["hello again", "You said: hello again"]);
+  });
+
+  it("a message without an answer is sent before the one that follows", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    await page.route("**/commands", (route) => route.abort(), { times: 1 });
+    await say(tab, "first");
+    await page.locator('.user-message[data-state="failed"]').waitFor();
+    await say(tab, "second");
+    await sees(tab, "You said: second");
+    await rests(tab);
+    const texts = ["hello", "first", "second"];
+    expect(await storedTexts(stage, thread)).toEqual(texts.flatMap((text) => [text, `You said: ${text}`]));
   });
 
   it("the conversation stays when it cannot be read again, and says so", async () => {
