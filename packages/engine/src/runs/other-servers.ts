@@ -38,7 +38,8 @@ async function mountedWorkspace({
 
 /**
  * Coordinates the runs here with other servers: takes over the runs of expired servers, executes stop requests, starts runs
- * that waited for a run of another server, and abandons all runs when this server has lost its lease.
+ * that waited for a run of another server, ends what belongs to sessions that others remove, and abandons all runs when this
+ * server has lost its lease.
  */
 class OtherServers {
   readonly #dispatch: Dispatch;
@@ -67,7 +68,17 @@ class OtherServers {
     };
     notifications.onNotification((notification) => {
       if (notification.type === "free") this.#dispatch.wakeBlocked([notification.session_id]);
+      if (notification.type === "removed") void this.#forget(notification.session_id);
     });
+  }
+
+  /** Ends what goes on here for a session that another server removes. Never throws. */
+  async #forget(sessionId: string): Promise<void> {
+    try {
+      await this.#deps.extension?.forget(sessionId);
+    } catch (error) {
+      this.#deps.logger.error({ err: error, session_id: sessionId }, "removed_session_not_ended");
+    }
   }
 
   #onHeartbeat({ stops, hasOrphanedRuns }: HeartbeatResult): void {

@@ -50,7 +50,10 @@ async function endAll(runs: readonly Run[], sources: RunSources): Promise<void> 
 
 /** Stops the runs of a session at other servers; resolves when they have ended. */
 export async function stopRemoteRuns(sessionId: string, sources: RunSources): Promise<void> {
-  if (sources.storage.cluster.serverCount > 1) await endAll(await openElsewhere(sessionId, sources), sources);
+  const { cluster, notifications } = sources.storage;
+  if (cluster.serverCount === 1) return;
+  notifications.send("all", { type: "removed", session_id: sessionId });
+  await endAll(await openElsewhere(sessionId, sources), sources);
 }
 
 /**

@@ -161,7 +161,7 @@ export const singleServer: Cluster = {
  * - `begun`, `stopped`: a run of a watched session has started, or has ended before it started.
  * - `due`: a cron, an item or a TTL is due at a date.
  * - `look`: send a heartbeat now: there may be a stop request or an orphaned run.
- * - `free`: the next run of a session may start.
+ * - `free`: the next run of a session may start. `removed`: a session is about to be removed.
  * - `news`: a session has changed outside of its runs.
  * - `live`: requests the live state of a session's current run; `lives` is a part of the answer.
  * - `changes`: the sender subscribes to all changes for some seconds. `changed` is one of them; `missed`: read everything again.
@@ -187,7 +187,7 @@ export const PeerNotification = z.discriminatedUnion("type", [
       time: z.string(),
     }),
   }),
-  z.object({ type: z.enum(["free", "mcp"]), session_id: z.string() }),
+  z.object({ type: z.enum(["free", "removed", "mcp"]), session_id: z.string() }),
   z.object({ type: z.literal("live"), session_id: z.string(), ask: z.string() }),
   z.object({ type: z.literal("lives"), ask: z.string(), part: z.int(), parts: z.int(), text: z.string() }),
   z.object({ type: z.literal("agent"), topic: z.string() }),
