@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import { z } from "zod";
 import { withTimeout } from "../../../concurrency/abort.ts";
 import { AppError } from "../../../errors/errors.ts";
 import { countDuration, type Durations, noDurations } from "../../../metrics/families.ts";
 import type { Change, ChangeListener } from "../../changes.ts";
 import { withinRun } from "../../attempt-store.ts";
+import { Connections } from "./connections.ts";
 import { isCollision, toStorageError } from "./errors.ts";
 import { begin, PreparedStatements } from "./prepared.ts";
 
 /** Connections at once, where nothing else is said. */
 const defaultConnections = 8;
-/** Milliseconds that a connection, and a statement, may take. */
-const [connectPatience, queryPatience] = [3_000, 10_000];
+/** Milliseconds that a statement may take. */
+const queryPatience = 10_000;
 /** How often a statement is tried again that collided with another transaction. */
 const collisionTries = 5;
 /** Milliseconds that `once` goes on: where PostgreSQL does not answer at all, and where it may have written. */
@@ -32,12 +33,6 @@ type Value = string | number | boolean | null | Uint8Array;
 
 /** An expression for `RETURNING`: the commit of a statement that changes a row does not wait for the disk. */
 export const asyncCommit = "set_config('synchronous_commit', 'off', true)";
-
-/** `bigint` are keys and counts, which numbers hold. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (type, format) =>
-    type === pg.types.builtins.INT8 && format !== "binary" ? Number : pg.types.getTypeParser(type, format),
-};
 
 /** Runs statements; each is a transaction of its own, or a part of the one that `transaction` has opened. */
 export interface Statements {
@@ -78,7 +73,7 @@ export class PostgresDatabase implements Statements {
   readonly place: string;
   /** How long the statements took. */
   readonly times: Durations = noDurations([0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 2]);
-  readonly #pool: pg.Pool;
+  readonly #connections: Connections;
   readonly #patience: number;
   readonly #prepared = new PreparedStatements();
   /** Work that is not over. */
@@ -96,18 +91,7 @@ export class PostgresDatabase implements Statements {
   constructor(url: string, { patience = queryPatience, connections = defaultConnections } = {}) {
     this.place = placeOf(url);
     this.#patience = patience;
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      max: connections,
-      connectionTimeoutMillis: connectPatience,
-      keepAlive: true,
-      types,
-      application_name: "millrace",
-    });
-    // An idle connection that breaks is replaced by the next statement.
-    this.#pool.on("error", () => this.#lost());
-    // One that breaks in use fails its statement; without a listener, the one that breaks between two would end the process.
-    this.#pool.on("connect", (client) => void client.on("error", () => undefined));
+    this.#connections = new Connections(url, connections, () => this.#lost());
   }
 
   async rows(sql: string, values: Values = []): Promise<unknown[]> {
@@ -223,7 +207,7 @@ export class PostgresDatabase implements Statements {
 
   /** Resolves when all that was begun is over and every connection is closed. A second call does nothing more. */
   close(): Promise<void> {
-    this.#closing ??= this.#settled().then(() => this.#pool.end());
+    this.#closing ??= this.#settled().then(() => this.#connections.end());
     return this.#closing;
   }
 
@@ -250,7 +234,7 @@ export class PostgresDatabase implements Statements {
       let client: pg.PoolClient | undefined;
       let isBroken = false;
       try {
-        client = await this.#pool.connect();
+        client = await this.#connections.connect();
         return await work(client);
       } catch (error) {
         if (isCollision(error) && tries < collisionTries) {
