@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { placeOf, PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
@@ -188,4 +190,23 @@ it.skipIf(server === undefined)("a process that was busy when the first notifica
     await listener.stop();
     await client.end();
   }
+});
+
+it("a database that refuses connections gets few attempts, however many statements wait for it", async () => {
+  let attempts = 0;
+  const refusing = createServer((socket) => {
+    attempts += 1;
+    socket.destroy();
+  });
+  refusing.listen(0, "127.0.0.1");
+  await once(refusing, "listening");
+  const { port } = refusing.address() as AddressInfo; // a listening server has one
+  const database = new PostgresDatabase(`postgres://ada@127.0.0.1:${port}/name`);
+  const waiting = Array.from({ length: 40 }, () => database.rows("SELECT 1"));
+  const results = await Promise.allSettled(waiting);
+  expect(results.every(({ status }) => status === "rejected")).toBe(true);
+  // One for each statement, and then at most one every 150 ms for two seconds.
+  expect(attempts).toBeLessThan(60);
+  await database.close();
+  refusing.close();
 });
