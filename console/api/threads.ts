@@ -1,4 +1,11 @@
-import { QueryClient, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import {
+  QueryClient,
+  queryOptions,
+  useInfiniteQuery,
+  useQuery,
+  type InfiniteData,
+  type InfiniteQueryObserverResult,
+} from "@tanstack/react-query";
 import * as z from "zod/mini";
 import { ApiError, perform, request, send } from "./client.ts";
 import { saveAs } from "./operations.ts";
@@ -14,6 +21,20 @@ export const queryClient = new QueryClient({
     },
   },
 });
+
+/** A query that is read in pages. */
+export type PagedQuery<Page, Param> = InfiniteQueryObserverResult<InfiniteData<Page, Param>>;
+
+/**
+ * Reads the next page. TanStack Query gives it up when something has changed and the pages before it are read again; then it
+ * is requested once more, so that a click is not lost.
+ */
+export async function readNextPage<Page, Param>(query: PagedQuery<Page, Param>): Promise<PagedQuery<Page, Param>> {
+  const known = query.data?.pages.length ?? 0;
+  const next = await query.fetchNextPage();
+  const isGivenUp = !next.isError && next.hasNextPage && (next.data?.pages.length ?? 0) <= known;
+  return isGivenUp ? await readNextPage(next) : next;
+}
 
 /** Who is signed in: asked once, before anything is drawn. */
 export const callerQuery = queryOptions({

@@ -5,6 +5,7 @@ import i18next from "i18next";
 import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { ApiError } from "../api/client.ts";
+import { readNextPage, type PagedQuery } from "../api/threads.ts";
 import { Button } from "./button.tsx";
 
 /** What a place shows where it has nothing to show. `isPage`: it is all that there is, so its title is that of the page. */
@@ -95,5 +96,15 @@ export function Failed({
         <p className="blank-id">{t("state.requestId", { id: problem.requestId })}</p>
       )}
     </div>
+  );
+}
+
+/** A button that reads the next page of a list, where there is one. */
+export function NextPage<Page, Param>({ query, label }: { query: PagedQuery<Page, Param>; label: string }) {
+  if (!query.hasNextPage) return null;
+  return (
+    <Button size="small" kind="quiet" disabled={query.isFetching} onClick={() => void readNextPage(query)}>
+      {label}
+    </Button>
   );
 }

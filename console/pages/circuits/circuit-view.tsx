@@ -17,7 +17,7 @@ import { keepDraft, readDraft } from "../../app/kept/drafts.ts";
 import { shownKeys } from "../../app/keys.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
-import { Failed, Loading } from "../../parts/states.tsx";
+import { Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { Segments } from "../list-and-one.tsx";
@@ -132,11 +132,7 @@ function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) 
               onBack={back}
             />
           )}
-          {iterations.older !== undefined && (
-            <Button size="small" onClick={iterations.older}>
-              {t("circuits.older")}
-            </Button>
-          )}
+          <NextPage query={iterations.query} label={t("circuits.older")} />
           <ThreadChoice
             label={t("circuits.inChat")}
             none={t("circuits.newChat")}
@@ -164,12 +160,13 @@ function useDraft({ name, text }: Circuit): [string | undefined, (next: string |
 
 /** The simulations of a circuit with their numbers: the oldest that was read is the first. */
 function useNumbered(name: string) {
-  const { data, error, hasNextPage, fetchNextPage, refetch } = useIterations(name);
+  const query = useIterations(name);
+  const { data, error, refetch } = query;
   const all = useMemo((): Numbered[] => {
     const found = data?.pages.flatMap((page) => page.iterations) ?? [];
     return found.map((one, at) => ({ ...one, number: found.length - at }));
   }, [data]);
-  return { all, error, retry: () => void refetch(), older: hasNextPage ? () => void fetchNextPage() : undefined };
+  return { all, error, retry: () => void refetch(), query };
 }
 
 /** Simulations whose curves lie over one another before the user chooses. */

@@ -1,8 +1,7 @@
 import { useTranslation } from "react-i18next";
 import { markMessage, useSeenMessages, type SeenMessage } from "../../api/context.ts";
 import { visible } from "../../markdown/links.ts";
-import { Button } from "../../parts/button.tsx";
-import { Failed, Loading } from "../../parts/states.tsx";
+import { Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { work } from "../../text/inspector/work.ts";
 import { count } from "../../text/time.ts";
@@ -11,18 +10,15 @@ import { useRoleName } from "./section-name.ts";
 /** The messages of a thread, with what the last request had of each and a choice of what the next one has. */
 export function MessageList({ threadId }: { threadId: string }) {
   const { t } = useTranslation(work);
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useSeenMessages(threadId);
+  const query = useSeenMessages(threadId);
+  const { data, error, refetch } = query;
   if (error !== null && data === undefined) return <Failed error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading lines={4} />;
   const messages = data.pages.toReversed().flatMap((page) => page.messages);
   return (
     <>
       <p className="hint">{t("context.messagesHint")}</p>
-      {hasNextPage && (
-        <Button size="small" kind="quiet" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {t("context.earlier")}
-        </Button>
-      )}
+      <NextPage query={query} label={t("context.earlier")} />
       <ul aria-label={t("context.messages")}>
         {messages.map((message, index) => (
           <Message key={message.id ?? index} threadId={threadId} message={message} />

@@ -4,7 +4,7 @@ import { useTranslation } from "react-i18next";
 import { readFilesAgain, useAllChanges, type Change } from "../../api/files.ts";
 import { runAddress, threadAddress } from "../../app/addresses.ts";
 import { Button } from "../../parts/button.tsx";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { Empty, Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { Ago } from "../../parts/values/ago.tsx";
 import { ChangesContext } from "../chat/changes/changes-place.tsx";
@@ -15,7 +15,8 @@ import { PlaceLink } from "../place-link.tsx";
 /** What tools have changed in all chats, by the run in which they did. */
 export function AllChanges() {
   const { t } = useTranslation(manage);
-  const { data, error, hasNextPage, fetchNextPage, isFetching, refetch } = useAllChanges();
+  const query = useAllChanges();
+  const { data, error, refetch } = query;
   if (data === undefined) {
     return error === null ? <Loading lines={8} /> : <Failed error={error} onRetry={() => void refetch()} />;
   }
@@ -29,11 +30,7 @@ export function AllChanges() {
       {[...runs].map(([key, own]) => (
         <RunChanges key={key} changes={own} />
       ))}
-      {hasNextPage && (
-        <Button size="small" disabled={isFetching} onClick={() => void fetchNextPage()}>
-          {t("files.older")}
-        </Button>
-      )}
+      <NextPage query={query} label={t("files.older")} />
     </div>
   );
 }

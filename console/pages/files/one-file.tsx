@@ -12,7 +12,7 @@ import { CopyButton } from "../../markdown/code.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
-import { Failed, Loading } from "../../parts/states.tsx";
+import { Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { FileView } from "../chat/changes/file-dialog.tsx";
@@ -127,7 +127,8 @@ function FileHead({
 
 function History({ path }: { path: string }) {
   const { t } = useTranslation(manage);
-  const { data, error, hasNextPage, fetchNextPage, isFetching, refetch } = useAllChanges(path);
+  const query = useAllChanges(path);
+  const { data, error, refetch } = query;
   const changes = data?.pages.flatMap((page) => page.changes) ?? [];
   return (
     <section className="prompt-part" aria-label={t("files.history")}>
@@ -138,11 +139,7 @@ function History({ path }: { path: string }) {
       {changes.map((change) => (
         <ChangeRow key={change.operation_id} change={change} all={changes} />
       ))}
-      {hasNextPage && (
-        <Button size="small" disabled={isFetching} onClick={() => void fetchNextPage()}>
-          {t("files.older")}
-        </Button>
-      )}
+      <NextPage query={query} label={t("files.older")} />
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { storeAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { Empty, Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { Ago } from "../../parts/values/ago.tsx";
 import { ListSearch } from "../list-and-one.tsx";
@@ -24,7 +24,8 @@ export function ItemList({ namespace }: { namespace: readonly string[] }) {
   const words = useDeferredValue(query.trim());
   const [conditions, setConditions] = useState<readonly Condition[]>([]);
   const filter = filterOf(useDeferredValue(conditions));
-  const { data, error, hasNextPage, fetchNextPage, isFetching, refetch } = useItems(namespace, words, filter);
+  const found = useItems(namespace, words, filter);
+  const { data, error, refetch } = found;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isAsked, setAsked] = useState(false);
   const items = data?.pages.flat() ?? [];
@@ -69,13 +70,9 @@ export function ItemList({ namespace }: { namespace: readonly string[] }) {
           />
         ))}
       </ul>
-      {hasNextPage && (
-        <div>
-          <Button size="small" disabled={isFetching} onClick={() => void fetchNextPage()}>
-            {t("store.more")}
-          </Button>
-        </div>
-      )}
+      <div>
+        <NextPage query={found} label={t("store.more")} />
+      </div>
       {isAsked && (
         <Confirm
           title={t("store.deleteSome", { count: chosen.length })}

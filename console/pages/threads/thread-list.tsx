@@ -9,7 +9,7 @@ import { useLocation } from "wouter";
 import { foundAddress, threadAddress } from "../../app/addresses.ts";
 import { useCommands } from "../../app/commands.ts";
 import { useSettledWords } from "../../api/search.ts";
-import { importThread, useThreads } from "../../api/threads.ts";
+import { importThread, readNextPage, useThreads } from "../../api/threads.ts";
 import type { ThreadInfo } from "../../api/shapes.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { useKeptFocus } from "../../parts/focus.ts";
@@ -117,7 +117,7 @@ export function ThreadList({ onOpen }: { onOpen: () => void }) {
           current={current}
           search={filter.search}
           onOpen={onOpen}
-          onEnd={() => threads.hasNextPage && !threads.isFetchingNextPage && void threads.fetchNextPage()}
+          onEnd={() => threads.hasNextPage && !threads.isFetchingNextPage && void readNextPage(threads)}
         />
       )}
     </div>

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Request } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { projectFolder } from "../../support/source-files.ts";
 import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "../console-page.ts";
@@ -24,6 +25,12 @@ async function start(graph: string, input: Record<string, unknown> = {}): Promis
 }
 
 const addressOf = ({ thread, run }: { thread: string; run: string }, rest = "") => `/t/${thread}/run/${run}${rest}`;
+
+/** Whether a request reads states of a run: earlier ones, or the newest. */
+function isPageOfStates(request: Request, isEarlier: boolean): boolean {
+  const body = request.postData() ?? "";
+  return request.url().endsWith("/history") && body.includes("run_id") && body.includes("before") === isEarlier;
+}
 
 describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
   let tab: Tab;
@@ -131,6 +138,29 @@ describe.skipIf(chromiumPath === undefined)("the inspector of a run", () => {
     await expect.poll(() => rows.count()).toBe(all.length);
     expect(await rows.nth(2).getByRole("button").getAttribute("aria-current")).toBe("true");
     await tab.page.locator(".state-shown .diff").first().waitFor();
+  });
+
+  it("reads earlier checkpoints also when news come while they are read", async () => {
+    const { client } = stage.server;
+    const long = await start("looping", { left: 120 });
+    await client.runs.join(long.thread, long.run);
+    tab = await stage.open({ path: addressOf(long, "?view=state") });
+    const rows = tab.page.locator(".checkpoints li");
+    await expect.poll(() => rows.count()).toBe(100);
+    // The page of earlier ones waits until the news have come.
+    const held = Promise.withResolvers<void>();
+    await tab.page.route("**/history", async (route) => {
+      if (isPageOfStates(route.request(), true)) await held.promise;
+      await route.continue().catch(() => undefined);
+    });
+    const asked = tab.page.waitForRequest((request) => isPageOfStates(request, true));
+    await tab.page.getByRole("button", { name: "Earlier checkpoints" }).click();
+    await asked;
+    const again = tab.page.waitForRequest((request) => isPageOfStates(request, false));
+    await client.threads.update(long.thread, { metadata: { title: "Renamed" } });
+    await again;
+    held.resolve();
+    await expect.poll(() => rows.count()).toBeGreaterThan(100);
   });
 
   it("marks what a run waited for, and says in its head what it was and took", async () => {

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useWholeResult } from "../../../api/results.ts";
+import { readNextPage } from "../../../api/threads.ts";
 import { CodeBlock } from "../../../markdown/code.tsx";
 import { visible } from "../../../markdown/links.ts";
 import { Failed, Loading } from "../../../parts/states.tsx";
@@ -52,7 +53,8 @@ function languageOf(text: string): string {
 function WholeResult({ id }: { id: string }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
-  const { data, error, isPending, hasNextPage, isFetching, fetchNextPage, refetch } = useWholeResult(thread.id, id);
+  const query = useWholeResult(thread.id, id);
+  const { data, error, isPending, hasNextPage, isFetching, refetch } = query;
   const text = data?.pages.map(({ content }) => content).join("") ?? "";
   return (
     <>
@@ -60,7 +62,7 @@ function WholeResult({ id }: { id: string }) {
       {error !== null && <Failed error={error} onRetry={() => void refetch()} />}
       {data !== undefined && <CodeBlock text={visible(text)} language={languageOf(text)} isOpen={false} />}
       {hasNextPage && (
-        <button type="button" className="code-more" disabled={isFetching} onClick={() => void fetchNextPage()}>
+        <button type="button" className="code-more" disabled={isFetching} onClick={() => void readNextPage(query)}>
           {t("threads.loadMore")}
         </button>
       )}

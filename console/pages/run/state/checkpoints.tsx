@@ -4,9 +4,11 @@ import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { StartedRun } from "../../../api/runs/all-runs.ts";
 import { useStateAt, useStatesOf, type Snapshot } from "../../../api/runs/states.ts";
+import { readNextPage } from "../../../api/threads.ts";
 import { useCommands, type Command } from "../../../app/commands.ts";
 import { visible } from "../../../markdown/links.ts";
-import { Button, IconButton } from "../../../parts/button.tsx";
+import { IconButton } from "../../../parts/button.tsx";
+import { NextPage } from "../../../parts/states.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import { work } from "../../../text/inspector/work.ts";
 import type { Place } from "../place.ts";
@@ -43,7 +45,7 @@ export function useCheckpoints(run: StartedRun, place: Place, go: Go): Checkpoin
   const step = (by: number) => () => {
     if (at + by >= 0) goTo(own[Math.min(own.length - 1, at + by)]);
     else if (hasNextPage && !isFetchingNextPage) {
-      void fetchNextPage().then(({ data }) => goTo(data?.pages.at(-1)?.[0]), notifyError);
+      void readNextPage(states).then(({ data }) => goTo(data?.pages.at(-1)?.[0]), notifyError);
     }
   };
   return { states, own, at, shown: own[at], isFurther, step };
@@ -64,15 +66,19 @@ export function useParent(
 /** The states of a run as a list, and the way from one to the next. */
 export function CheckpointList({ checkpoints, go }: { checkpoints: Checkpoints; go: Go }) {
   const { t } = useTranslation(work);
-  const { own, at, step } = checkpoints;
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = checkpoints.states;
+  const { states, own, at, step } = checkpoints;
   useSteps(step(-1), step(1));
   return (
     <nav className="checkpoints" aria-label={t("run.checkpoints")}>
       <div className="row-between">
         <h2>{t("run.checkpoints")}</h2>
         <span className="checkpoint-moves">
-          <IconButton label={t("run.earlier")} shortcut="[" disabled={at === 0 && !hasNextPage} onClick={step(-1)}>
+          <IconButton
+            label={t("run.earlier")}
+            shortcut="["
+            disabled={at === 0 && !states.hasNextPage}
+            onClick={step(-1)}
+          >
             <ChevronLeft size={16} />
           </IconButton>
           <IconButton label={t("run.later")} shortcut="]" disabled={at === own.length - 1} onClick={step(1)}>
@@ -80,11 +86,7 @@ export function CheckpointList({ checkpoints, go }: { checkpoints: Checkpoints; 
           </IconButton>
         </span>
       </div>
-      {hasNextPage && (
-        <Button size="small" kind="quiet" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {t("run.older")}
-        </Button>
-      )}
+      <NextPage query={states} label={t("run.older")} />
       <ol>
         {own.map((snapshot, index) => (
           <li key={snapshot.checkpoint.checkpoint_id ?? index}>
