@@ -55,8 +55,8 @@ interface Amounts {
   stops: number;
   owners: number[];
   requests: number;
-  /** Clients at once, rounds of them, and runs whose transactions are counted. */
-  postgres: { clients: number; rounds: number; counted: number };
+  /** Clients at once, rounds of them, runs of a round, and runs whose round trips are counted. */
+  postgres: { clients: number; rounds: number; burst: number; counted: number };
   /** Of a database that runs are removed from. */
   growth: GrowthAmounts;
   /** Of several servers over one PostgreSQL. */
@@ -85,9 +85,9 @@ const smoke: Amounts = {
   stops: 1,
   owners: [2],
   requests: 10,
-  postgres: { clients: 2, rounds: 1, counted: 2 },
+  postgres: { clients: 2, rounds: 1, burst: 2, counted: 2 },
   growth: { parts: 1, runs: 40, kept: 0.1 },
-  servers: { waiting: { counts: [1, 2], runs: 6 }, noop: { counts: [1], runs: 4, clients: 2 } },
+  servers: { waiting: { counts: [1, 2], runs: 6, warm: 2 }, noop: { counts: [1], runs: 4, warm: 2, clients: 2 } },
   capacity: { sizes: [[2, 2]], groups: undefined, variants: [], runs: 20 },
   console: { times: 1, messages: 30, frames: 10, changes: 2, words: 30, spans: 40, nodes: 30, rest: 500 },
 };
@@ -110,9 +110,12 @@ const normal: Amounts = {
   stops: 100,
   owners: [1, 50, 150, 1000],
   requests: 4000,
-  postgres: { clients: 32, rounds: 3, counted: 40 },
+  postgres: { clients: 32, rounds: 7, burst: 400, counted: 40 },
   growth: { parts: 3, runs: 1_000, kept: 5 },
-  servers: { waiting: { counts: [1, 2, 4], runs: 80 }, noop: { counts: [1, 2, 4], runs: 300, clients: 32 } },
+  servers: {
+    waiting: { counts: [1, 2, 4], runs: 80, warm: 40 },
+    noop: { counts: [1, 2, 4], runs: 300, warm: 300, clients: 32 },
+  },
   capacity: {
     sizes: [
       [1, 2],

@@ -20,16 +20,21 @@ const agent: RunBody = {
 };
 /** Milliseconds after which PostgreSQL has published what its processes have counted. */
 const statisticsDelay = 2_000;
+/** Milliseconds for which the statements of a server that does nothing are counted. */
+const idleMs = 3_000;
+/** Rounds of supersteps on SQLite and on PostgreSQL in turns; the median of each counts. */
+const stepRounds = 5;
 
 /** How much is measured. */
 export interface PostgresAmounts {
   runs: number;
   steps: number;
   long: { steps: number };
-  /** Clients at once, and rounds of them. */
+  /** Clients at once, rounds of them, and runs of a round: one of 100 lasts half a second, in which code is compiled. */
   clients: number;
   rounds: number;
-  /** Runs of each kind whose transactions are counted. */
+  burst: number;
+  /** Runs of each kind whose round trips are counted. */
   counted: number;
 }
 
@@ -46,7 +51,8 @@ export async function measurePostgres(modelUrl: string, amounts: PostgresAmounts
       const figures = [
         ...(await latencies(...servers, amounts.runs, () => cpuOfFamily(pid))),
         ...(await rates(...servers, amounts)),
-        ...(await transactions(servers[1], database, amounts.counted)),
+        ...(await roundTrips(servers[1], amounts.counted)),
+        await updates(database),
         ...(await connections(database)),
       ];
       return { title, figures: [...figures, ...(await supersteps(await postgres.create(), amounts))] };
@@ -98,10 +104,9 @@ async function latencies(
 async function rates(
   sqlite: ServerUnderTest,
   other: ServerUnderTest,
-  { runs, clients, rounds }: PostgresAmounts,
+  { burst: total, clients, rounds }: PostgresAmounts,
 ): Promise<Figure[]> {
   const rate = async (server: ServerUnderTest): Promise<number> => {
-    const total = Math.max(clients, 2 * runs);
     const threads = await createThreads(server.url, total);
     const work = (index: number): Promise<unknown> => waitRun(server.url, threads[index] ?? "", noop);
     return (await burst({ total, concurrency: clients, cpu: () => 0 }, work)).runsPerSecond;
@@ -116,42 +121,42 @@ async function rates(
   ];
 }
 
-const Counted = z.object({ commits: z.number(), updates: z.number(), hot: z.number() });
-
-async function counted(database: string): Promise<z.infer<typeof Counted>> {
-  await delay(statisticsDelay);
-  const sql = `SELECT sum(xact_commit + xact_rollback)::float8 AS commits,
-      (SELECT n_tup_upd::float8 FROM pg_stat_user_tables WHERE relname = 'runs') AS updates,
-      (SELECT n_tup_hot_upd::float8 FROM pg_stat_user_tables WHERE relname = 'runs') AS hot
-    FROM pg_stat_database WHERE datname = current_database()`;
-  return await withClient(database, async (client) => Counted.parse((await client.query(sql)).rows[0]));
+/** Statements that a server has sent to PostgreSQL, each of which is a round trip, as its metrics count them. */
+async function statements(url: string): Promise<number> {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  return z.coerce.number().parse(/^millrace_database_commit_seconds_count\S* (\S+)$/mu.exec(metrics)?.[1]);
 }
 
-/** Transactions of a run, each of which is a round trip, without those of a server that does nothing. */
-async function transactions({ url }: ServerUnderTest, database: string, count: number): Promise<Figure[]> {
-  const during = async (work: () => Promise<unknown>): Promise<number> => {
-    const before = await counted(database);
-    await work();
-    return (await counted(database)).commits - before.commits;
+/** Round trips of a run, without those of a server that does nothing. */
+async function roundTrips({ url }: ServerUnderTest, count: number): Promise<Figure[]> {
+  const during = async (work: () => Promise<unknown>): Promise<{ sent: number; ms: number }> => {
+    const before = await statements(url);
+    const ms = await timed(work);
+    return { sent: (await statements(url)) - before, ms };
   };
-  const ofRuns = async (body: RunBody): Promise<number> => {
+  const idle = await during(() => delay(idleMs));
+  const perRun = async (body: RunBody): Promise<number> => {
     const threads = await createThreads(url, count);
-    await waitRun(url, threads[0] ?? "", body);
-    return await during(async () => {
-      for (const thread of threads.slice(1)) await waitRun(url, thread, body);
+    const { sent, ms } = await during(async () => {
+      for (const thread of threads) await waitRun(url, thread, body);
     });
+    return (sent - (idle.sent / idle.ms) * ms) / count;
   };
-  const idle = await during(async () => undefined);
-  const perRun = async (body: RunBody): Promise<number> => ((await ofRuns(body)) - idle) / (count - 1);
-  const figures = [
-    { measure: "transactions of a no-op run", value: await perRun(noop), unit: "", max: 10 },
-    { measure: "transactions of an agent that calls five tools", value: await perRun(agent), unit: "", max: 90 },
-  ];
-  const { updates, hot } = await counted(database);
   return [
-    ...figures,
-    { measure: "updates of runs that touch no index", value: (100 * hot) / updates, unit: "%", min: 90 },
+    { measure: "round trips of a no-op run", value: await perRun(noop), unit: "", max: 10 },
+    { measure: "round trips of an agent that calls five tools", value: await perRun(agent), unit: "", max: 90 },
   ];
+}
+
+const Updates = z.object({ updates: z.number(), hot: z.number() });
+
+async function updates(database: string): Promise<Figure> {
+  await delay(statisticsDelay);
+  const sql = `SELECT n_tup_upd::float8 AS updates, n_tup_hot_upd::float8 AS hot
+    FROM pg_stat_user_tables WHERE relname = 'runs'`;
+  const row = await withClient(database, async (client) => (await client.query(sql)).rows[0]);
+  const { updates: all, hot } = Updates.parse(row);
+  return { measure: "updates of runs that touch no index", value: (100 * hot) / all, unit: "%", min: 90 };
 }
 
 async function connections(database: string): Promise<Figure[]> {
@@ -175,13 +180,18 @@ async function supersteps(database: string, { steps, long }: PostgresAmounts): P
       async (client) => z.object({ mb: z.number() }).parse((await client.query(size)).rows[0]).mb,
     );
   try {
-    const [cheapBefore, cheap] = [await perStep(sqlite, countdown, steps), await perStep(storage, countdown, steps)];
-    await perStep(storage, toolSteps, long.steps);
+    const inTurns = async (graph: typeof countdown | typeof toolSteps, count: number): Promise<[number, number]> => {
+      const taken: [number[], number[]] = [[], []];
+      for (let round = 0; round < stepRounds; round += 1) {
+        taken[0].push(await perStep(sqlite, graph, count));
+        taken[1].push(await perStep(storage, graph, count));
+      }
+      return [percentile(taken[0], 50), percentile(taken[1], 50)];
+    };
+    const [cheapBefore, cheap] = await inTurns(countdown, steps);
+    const [toolBefore, tool] = await inTurns(toolSteps, long.steps);
     const before = await megabytes();
-    const [toolBefore, tool] = [
-      await perStep(sqlite, toolSteps, long.steps),
-      await perStep(storage, toolSteps, long.steps),
-    ];
+    await perStep(storage, toolSteps, long.steps);
     return [
       { measure: "a superstep of a no-op node on SQLite", value: cheapBefore, unit: "ms" },
       { measure: "the same on PostgreSQL", value: cheap, unit: "ms" },

@@ -3,10 +3,10 @@ import type { Figure, Section } from "../figures.ts";
 import { burst, createThreads, waitRun, type RunBody } from "./load.ts";
 import { cpuOfFamily, startMillrace, type ServerUnderTest } from "./servers.ts";
 
-/** How much is measured: numbers of servers, and runs of each of them. */
+/** How much is measured: numbers of servers, and runs of each of them, after `warm` runs of each that do not count. */
 export interface SeveralAmounts {
-  waiting: { counts: number[]; runs: number };
-  noop: { counts: number[]; runs: number; clients: number };
+  waiting: { counts: number[]; runs: number; warm: number };
+  noop: { counts: number[]; runs: number; warm: number; clients: number };
 }
 
 /** Slots of a server whose runs wait, how many clients fill them, and how long the model takes, in milliseconds. */
@@ -70,12 +70,13 @@ interface Servers {
   slots: number;
   counts: number[];
   runs: number;
+  warm: number;
 }
 
 /** Starts one server after the other and measures each number of them that is wanted. */
 async function rates(
   database: string,
-  { modelUrl, pid, slots: wanted, counts, runs }: Servers,
+  { modelUrl, pid, slots: wanted, counts, runs, warm }: Servers,
   load: (count: number) => { body: RunBody; clients: number },
 ): Promise<Rate[]> {
   const servers: ServerUnderTest[] = [];
@@ -86,10 +87,10 @@ async function rates(
       const { body, clients } = load(count);
       const urls = servers.map(({ url }) => url);
       const url = (index: number): string => urls[index % urls.length] ?? "";
-      const threads = await createThreads(url(0), runs * count + clients);
+      const threads = await createThreads(url(0), (runs + warm) * count);
       const work = (index: number): Promise<unknown> => waitRun(url(index), threads[index] ?? "", body);
-      // The code of a new server is cold.
-      await burst({ total: clients, concurrency: clients, cpu: () => 0 }, (index) => work(runs * count + index));
+      // A server is as fast as it will be after some hundred runs: before, its code is being compiled.
+      await burst({ total: warm * count, concurrency: clients, cpu: () => 0 }, (index) => work(runs * count + index));
       const ofDatabase = cpuOfFamily(pid);
       const cpu = (): number => servers.reduce((sum, server) => sum + server.cpuMs(), 0);
       const { runsPerSecond, cpuMs } = await burst({ total: runs * count, concurrency: clients, cpu }, work);
