@@ -113,13 +113,15 @@ function writeAddress(path: string, threadId: string | undefined): string {
   return `/files/content?${new URLSearchParams({ path, ...(threadId !== undefined && { thread_id: threadId }) })}`;
 }
 
-/** Writes a text. Throws `ApiError` 412 where another one is there. */
-export async function writeFileOf(path: string, text: string, { tag, threadId }: FileWrite): Promise<void> {
-  await perform(writeAddress(path, threadId), {
+/** Writes a text; gives the tag of what is there then. Throws `ApiError` 412 where another one is there. */
+export async function writeFileOf(path: string, text: string, { tag, threadId }: FileWrite): Promise<string> {
+  const response = await send(writeAddress(path, threadId), {
     method: "PUT",
     bytes: new Blob([text]),
     ...(tag !== "" && { headers: { "If-Match": tag } }),
   });
+  await response.body?.cancel();
+  return response.headers.get("etag") ?? "";
 }
 
 /** Deletes a file that is still as it is known. */

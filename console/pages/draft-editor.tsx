@@ -11,6 +11,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { notify, notifyError } from "../parts/toast.tsx";
 import { manage } from "../text/manage/words.ts";
 import { ChangedElsewhere } from "./changed-elsewhere.tsx";
+import { useNewest } from "./forms/newest.ts";
 import { TextEditor } from "./prompts/text-editor.tsx";
 
 const Kept = z.object({ text: z.string(), base: z.string() });
@@ -47,8 +48,8 @@ export function DraftEditor({
   now: { text: string; version: string } | undefined;
   draft: TextDraft | undefined;
   onDraft: (draft: TextDraft | undefined) => void;
-  /** Writes it in place of a version, which the server refuses with 412 where another is there. */
-  save: (text: string, version: string) => Promise<void>;
+  /** Writes it in place of a version, which the server refuses with 412 where another is there; gives the new version. */
+  save: (text: string, version: string) => Promise<string>;
   /** Reads again what is there. */
   again: () => Promise<unknown>;
   /** Where it is not always edited: goes back to reading. */
@@ -68,12 +69,14 @@ export function DraftEditor({
   const isChanged = draft !== undefined && draft.base !== version;
   const maySave = draft !== undefined && isUsable && !isBusy;
   const [asked, setAsked] = useState<string>();
+  const newest = useNewest(draft);
   const keep = async (base: string) => {
     if (draft === undefined) return;
     setBusy(true);
     try {
-      await save(draft.text, base);
-      onDraft(undefined);
+      const saved = await save(draft.text, base);
+      const { text = draft.text } = newest.current ?? {};
+      onDraft(text === draft.text ? undefined : { text, base: saved });
       notify(t("edit.saved"));
     } catch (error) {
       // What another has written is shown beside what was written here.

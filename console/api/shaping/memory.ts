@@ -58,10 +58,11 @@ export async function addMemory(memory: MemoryInput): Promise<string> {
   return data.id;
 }
 
-/** Changes a memory. */
-export async function changeMemory(id: string, memory: MemoryInput): Promise<void> {
-  await perform(place(id), { method: "PATCH", body: memory });
+/** Changes a memory; gives it as it is then. */
+export async function changeMemory(id: string, memory: MemoryInput): Promise<Memory> {
+  const { data } = await request(place(id), One, { method: "PATCH", body: memory });
   await readAgain();
+  return data;
 }
 
 /** Deletes a memory for ever. */

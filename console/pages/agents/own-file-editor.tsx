@@ -42,7 +42,11 @@ export function OwnFileEditor({
       now={now}
       draft={draft}
       onDraft={onDraft}
-      save={async (next, version) => onSaved((await saveOwnFile(kind, name, next, version)).path)}
+      save={async (next, version) => {
+        const { path, etag } = await saveOwnFile(kind, name, next, version);
+        onSaved(path);
+        return etag;
+      }}
       again={refetch}
       onClose={onClose}
       isUsable={verdict.data?.valid === true && !verdict.isPlaceholderData}

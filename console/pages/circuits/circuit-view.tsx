@@ -20,6 +20,7 @@ import { Button } from "../../parts/button.tsx";
 import { Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { useNewest } from "../forms/newest.ts";
 import { Segments } from "../list-and-one.tsx";
 import { ThreadChoice } from "../thread-choice.tsx";
 import { Connections } from "./connections.tsx";
@@ -54,10 +55,16 @@ function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) 
     address: circuitAddress(name, one),
     isHere: one === part,
   }));
+  const newest = useNewest(draft);
+  /** The text is read again before the draft of it goes; what was written meanwhile stays one. */
+  const write = async (thread: string): Promise<void> => {
+    await writeCircuit(thread, name, text);
+    await readCircuitsAgain();
+    if (newest.current === draft) setDraft(undefined);
+  };
   const save = () =>
     work.begin("save", async (thread) => {
-      await writeCircuit(thread, name, text);
-      setDraft(undefined);
+      await write(thread);
       notify(t("circuits.saved"));
     });
   const back = (to: Numbered) =>
@@ -70,8 +77,7 @@ function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) 
     });
   const simulate = () =>
     work.begin("simulate", async (thread) => {
-      if (draft !== undefined) await writeCircuit(thread, name, text);
-      setDraft(undefined);
+      if (draft !== undefined) await write(thread);
       await simulateCircuit(thread, name);
       notify(t("circuits.simulated"));
     });

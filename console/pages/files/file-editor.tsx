@@ -43,8 +43,9 @@ export function FileEditor({
         save={async (next, version) => {
           const isOfWindows = text?.includes("\r\n") === true;
           const bytes = (now?.mark ?? "") + (isOfWindows ? next.replaceAll("\n", "\r\n") : next);
-          await writeFileOf(path, bytes, { tag: version, threadId });
+          const saved = await writeFileOf(path, bytes, { tag: version, threadId });
           await readFilesAgain();
+          return saved;
         }}
         again={again}
         onClose={onClose}

@@ -19,6 +19,7 @@ import { longTime } from "../../text/time.ts";
 import { ChangedElsewhere } from "../changed-elsewhere.tsx";
 import { DeleteButton } from "../forms/delete-button.tsx";
 import { DraftButtons } from "../forms/draft-buttons.tsx";
+import { useNewest } from "../forms/newest.ts";
 import { isWhole, MemoryFields } from "./memory-fields.tsx";
 
 /** What has been written and not saved. */
@@ -62,6 +63,7 @@ function Editor({
 }) {
   const { t } = useTranslation(manage);
   const [, navigate] = useLocation();
+  const newest = useNewest(draft);
   const { id, kind } = shown;
   const memory = draft?.memory ?? shown;
   const isChanged = draft !== undefined && (isGone || draft.base.updated_at !== shown.updated_at);
@@ -71,8 +73,9 @@ function Editor({
     // What another window or a chat has written meanwhile is not lost without a word.
     if (!isOver && (await now())?.updated_at !== draft.base.updated_at) return;
     if (isGone) navigate(memoryAddress(await addMemory(draft.memory)));
-    else await changeMemory(id, draft.memory);
-    onDraft(undefined);
+    const base = isGone ? undefined : await changeMemory(id, draft.memory);
+    const more = newest.current === draft ? undefined : newest.current;
+    onDraft(base && more && { ...more, base });
     notify(t("memory.saved"));
   };
   return (

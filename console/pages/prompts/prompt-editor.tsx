@@ -18,6 +18,7 @@ import { Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { useSaveKey } from "../draft-editor.tsx";
+import { useNewest } from "../forms/newest.ts";
 import { FindReplace } from "./find-replace.tsx";
 import { titleOf } from "./prompt-list.tsx";
 import { Difference, Preview } from "./preview.tsx";
@@ -133,6 +134,7 @@ function EditorHead({
   const { t, i18n } = useTranslation(manage);
   const changes = usePromptChanges(place);
   const [isBusy, setBusy] = useState(false);
+  const newest = useNewest(draft);
   const perform = (act: () => Promise<void>) => {
     setBusy(true);
     void act()
@@ -142,7 +144,7 @@ function EditorHead({
   const save = async () => {
     if (draft === undefined) return;
     await changes.save(draft);
-    onDraft(undefined);
+    if (newest.current === draft) onDraft(undefined);
     notify(t("prompts.saved"));
   };
   const reset = async () => {

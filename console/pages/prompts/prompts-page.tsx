@@ -64,7 +64,7 @@ function useDrafts(): [
     return changed.has(key) ? changed.get(key) : readDraft(key) || undefined;
   };
   const write = (place: PromptPlace, text: string | undefined): void => {
-    setChanged(new Map(changed).set(keyOf(place), text));
+    setChanged((before) => new Map(before).set(keyOf(place), text));
     keepDraft(keyOf(place), text ?? "");
   };
   return [read, write];

@@ -36,7 +36,7 @@ export function SettingRow({ setting }: { setting: Setting }) {
   const elsewhere = placeOf(change);
   const keep = async (next: string | null) => {
     await changeSetting(name, next);
-    setDraft(undefined);
+    setDraft((now) => (now?.trim() === next ? undefined : now));
     notify(t(next === null ? "settings.isReset" : "settings.saved", { name }));
   };
   return (

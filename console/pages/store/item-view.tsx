@@ -15,6 +15,7 @@ import { longTime } from "../../text/time.ts";
 import { ChangedElsewhere } from "../changed-elsewhere.tsx";
 import { DeleteButton } from "../forms/delete-button.tsx";
 import { DraftButtons } from "../forms/draft-buttons.tsx";
+import { useNewest } from "../forms/newest.ts";
 import { PlaceLink } from "../place-link.tsx";
 import { EndField, minutesOf } from "./end-field.tsx";
 
@@ -25,6 +26,8 @@ export const ItemValue = z.record(z.string(), z.unknown());
 interface Draft {
   /** The item as it was when the writing began, or when its change was last spoken of. */
   base: Item;
+  /** The key of the field in which it is written. */
+  field: string;
   value: unknown;
   /** The minutes that it is to stay, as they were written. */
   ends: string;
@@ -65,6 +68,7 @@ function Editor({
   const [, navigate] = useLocation();
   const { namespace, key, value } = item;
   const [round, setRound] = useState(0);
+  const newest = useNewest(draft);
   const written = z.safeParse(ItemValue, draft?.value);
   const minutes = minutesOf(draft?.ends ?? endsOf(item));
   const isChanged = draft !== undefined && (isGone || draft.base.updated_at !== item.updated_at);
@@ -78,11 +82,20 @@ function Editor({
     if (!isOver && (await now())?.updated_at !== draft.base.updated_at) return;
     // An end that was not changed here stays as it is there now.
     await writeItem(item, written.data, draft.ends === endsOf(draft.base) ? undefined : minutes);
-    drop();
+    const more = newest.current;
+    const base = more === draft ? null : await now();
+    if (more && base) onDraft({ ...more, base });
+    else drop();
     notify(t("store.saved"));
   };
   const maySave = draft !== undefined && draft.problem === undefined && written.success && minutes !== undefined;
-  const begun: Draft = draft ?? { base: item, value, ends: endsOf(item), problem: undefined };
+  const begun: Draft = draft ?? {
+    base: item,
+    field: `${round} ${item.updated_at}`,
+    value,
+    ends: endsOf(item),
+    problem: undefined,
+  };
   return (
     <div className="shaping-view schema-form">
       <header className="prompt-head">
@@ -122,7 +135,7 @@ function Editor({
         />
       )}
       <JsonInput
-        key={draft === undefined ? `${round} ${item.updated_at}` : `${round} ${draft.base.updated_at}`}
+        key={begun.field}
         label={t("store.value")}
         rows={10}
         value={begun.base.value}

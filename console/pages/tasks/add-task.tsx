@@ -23,7 +23,7 @@ export function AddTask({ area, today }: { area: string | undefined; today: stri
     try {
       const planned = { ...(day !== "" && { scheduled_date: day }), ...(area !== undefined && { area_id: area }) };
       await createTask({ title: said?.title ?? title.trim(), ...planned });
-      setTitle("");
+      setTitle((now) => (now === title ? "" : now));
     } finally {
       setBusy(false);
     }

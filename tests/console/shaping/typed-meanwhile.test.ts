@@ -1,0 +1,160 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Locator } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { chromiumPath, leave, openStage, type Stage, type Tab } from "../console-page.ts";
+
+let stage: Stage;
+let tab: Tab;
+
+/** A place where something is written and saved. */
+interface Editor {
+  /** What has to be there; gives the address. */
+  begin: () => Promise<string>;
+  /** What opens the editor, where it is not open at first. */
+  opens?: RegExp;
+  field: string;
+  /** The request that saves. */
+  saves: { method: string; path: RegExp };
+  /** What is written first, and then while that is saved. */
+  texts: [first: string, later: string];
+  /** The key that saves; without one a button does. */
+  key?: string;
+  /** What the server has. */
+  stored: () => Promise<string>;
+}
+
+const workspace = (name: string): string => join(stage.server.config.workspace, name);
+const read = async (path: string): Promise<string> => (await stage.server.send("GET", path)).text();
+const netlist = (resistance: string): string =>
+  `Low-pass\nV1 in 0 dc 0 ac 1\nR1 in out ${resistance}\nC1 out 0 1u\n.end\n`;
+const write = async (name: string, text: string): Promise<void> => {
+  await mkdir(dirname(workspace(name)), { recursive: true });
+  await writeFile(workspace(name), text);
+};
+
+const editors: Record<string, Editor> = {
+  "a file": {
+    begin: async () => {
+      await write("notes.txt", "nothing\n");
+      return "/files?path=notes.txt";
+    },
+    opens: /^Edit/u,
+    field: ".draft-editor textarea",
+    saves: { method: "PUT", path: /\/files\/content\?/u },
+    texts: ["first\n", "first and later\n"],
+    key: "ControlOrMeta+s",
+    stored: () => readFile(workspace("notes.txt"), "utf8"),
+  },
+  "a rule": {
+    begin: async () => {
+      await write(".autocoderrules/kind.md", "---\nalwaysApply: true\n---\nBe.\n");
+      return "/rules?path=.autocoderrules/kind.md";
+    },
+    opens: /^Edit/u,
+    field: ".draft-editor textarea",
+    saves: { method: "PUT", path: /\/rules\//u },
+    texts: ["---\nalwaysApply: true\n---\nBe kind.\n", "---\nalwaysApply: true\n---\nBe kind and later.\n"],
+    key: "ControlOrMeta+s",
+    stored: () => readFile(workspace(".autocoderrules/kind.md"), "utf8"),
+  },
+  "a prompt": {
+    begin: () => Promise.resolve("/prompts/confirmation"),
+    field: ".prompt-text textarea",
+    saves: { method: "PUT", path: /\/prompts\/confirmation$/u },
+    texts: ["Say {keywords}.", "Say {keywords} later."],
+    key: "ControlOrMeta+s",
+    stored: () => read("/prompts/confirmation"),
+  },
+  "an item of the store": {
+    begin: async () => {
+      const item = { namespace: ["people"], key: "likes", value: { drink: "tea" } };
+      await stage.server.send("PUT", "/store/items", item);
+      return "/store?in=people&key=likes";
+    },
+    field: ".form-json textarea",
+    saves: { method: "PUT", path: /\/store\/items$/u },
+    texts: ['{"drink": "coffee"}', '{"drink": "coffee, later"}'],
+    stored: () => read("/store/items?namespace=people&key=likes"),
+  },
+  "a memory": {
+    begin: async () => {
+      const answer = await stage.server.send("POST", "/api/memory", { kind: "fact", content: "Owns a mill" });
+      const [, id = ""] = /"id":"([^"]+)"/u.exec(await answer.text()) ?? [];
+      return `/memory/${id}`;
+    },
+    field: ".shaping-view textarea",
+    saves: { method: "PATCH", path: /\/api\/memory\//u },
+    texts: ["Owns two mills", "Owns two mills, later"],
+    stored: () => read("/api/memory"),
+  },
+  "a circuit": {
+    begin: async () => {
+      await write("low.cir", netlist("1k"));
+      return "/circuits?name=low.cir&part=netlist";
+    },
+    field: ".prompt-text textarea",
+    saves: { method: "POST", path: /\/tools\/rewrite_file\/run$/u },
+    texts: [netlist("2k"), `${netlist("2k")}* later\n`],
+    key: "ControlOrMeta+s",
+    stored: () => readFile(workspace("low.cir"), "utf8"),
+  },
+  "a task": {
+    begin: () => Promise.resolve("/tasks"),
+    field: ".task-add input:not([type=date])",
+    saves: { method: "POST", path: /\/api\/tasks$/u },
+    texts: ["Mow", "Paint, later"],
+    key: "Enter",
+    stored: async () => (await stage.server.send("POST", "/api/tasks/search", { query: "Paint" })).text(),
+  },
+  "a setting": {
+    begin: () => Promise.resolve("/settings"),
+    opens: /MILLRACE_LOG_LEVEL/u,
+    field: ".setting input",
+    saves: { method: "PATCH", path: /\/settings$/u },
+    texts: ["warn", "error"],
+    key: "Enter",
+    stored: async () =>
+      /"MILLRACE_LOG_LEVEL","value":"(?<level>[a-z]+)"/u.exec(await read("/settings"))?.groups?.["level"] ?? "",
+  },
+};
+
+/** Saves what stands in a field. */
+async function save(field: Locator, { key }: Editor): Promise<void> {
+  if (key === undefined) await tab.page.getByRole("button", { name: /^Save$/u }).click();
+  else await field.press(key);
+}
+
+describe.skipIf(chromiumPath === undefined)("what is written while something is saved", () => {
+  beforeAll(async () => {
+    stage = await openStage(() => ({ text: "ok" }));
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  it.each(Object.entries(editors))("stays, and is saved next: %s", async (_, editor) => {
+    const { begin, opens, saves, texts, stored } = editor;
+    const [first, later] = texts;
+    tab = await stage.open({ path: await begin() });
+    const { page } = tab;
+    if (opens !== undefined) await page.getByRole("button", { name: opens }).first().click();
+    const field = page.locator(editor.field).first();
+    await field.fill(first);
+    const isSave = (method: string, url: string): boolean => method === saves.method && saves.path.test(url);
+    const saved = Promise.withResolvers<void>();
+    await page.route(saves.path, async (route) => {
+      if (isSave(route.request().method(), route.request().url())) await saved.promise;
+      await route.continue();
+    });
+    const asked = page.waitForRequest((request) => isSave(request.method(), request.url()));
+    await save(field, editor);
+    await asked;
+    await field.fill(later);
+    saved.resolve();
+    // What says that it was saved.
+    await page.locator(".toast").or(page.locator(".task-row")).first().waitFor();
+    expect(await field.inputValue()).toBe(later);
+    await save(field, editor);
+    await expect.poll(stored).toMatch(/later|^error$/u);
+  });
+});
