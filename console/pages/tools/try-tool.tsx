@@ -19,7 +19,9 @@ export function TryTool({ tool, parameters }: { tool: string; parameters: unknow
   const newest = useThreads({ archived: false, graph_id: "agent" }).data?.pages[0]?.threads[0]?.thread_id;
   const [chosen, setChosen] = useState<{ id: string | undefined }>();
   const [isBusy, setBusy] = useState(false);
-  const threadId = chosen === undefined ? newest : chosen.id;
+  // It stays that one: when another chat becomes the newest, what is written here is not for it.
+  if (chosen === undefined && newest !== undefined) setChosen({ id: newest });
+  const threadId = chosen?.id;
   const begin = async () => {
     setBusy(true);
     try {

@@ -157,4 +157,23 @@ describe.skipIf(chromiumPath === undefined)("what is written while something is 
     await save(field, editor);
     await expect.poll(stored).toMatch(/later|^error$/u);
   });
+
+  it("stays where another chat becomes the newest: the arguments of a tool", async () => {
+    const { client } = stage.server;
+    const begin = async (): Promise<string> => {
+      const { thread_id } = await client.threads.create();
+      await client.runs.wait(thread_id, "agent", { input: { messages: [{ role: "user", content: "hello" }] } });
+      return thread_id;
+    };
+    const former = await begin();
+    tab = await stage.open({ path: "/tools/create_file" });
+    const choice = tab.page.locator(".prompt-thread select");
+    await expect.poll(() => choice.inputValue()).toBe(former);
+    const path = tab.page.getByRole("textbox", { name: /^path/u });
+    await path.fill("new.md");
+    const newest = await begin();
+    await expect.poll(() => choice.locator("option").nth(1).getAttribute("value")).toBe(newest);
+    expect(await path.inputValue()).toBe("new.md");
+    expect(await choice.inputValue()).toBe(former);
+  });
 });
