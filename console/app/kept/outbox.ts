@@ -13,6 +13,8 @@ const Unsent = z.object({
   queued: z.optional(z.string()),
   /** It is not sent then, but put into the field. */
   isEdited: z.optional(z.boolean()),
+  /** It is not sent then: it is to be gone. */
+  isRemoved: z.optional(z.boolean()),
 });
 const Anew = z.object({ text: z.optional(z.string()), key: z.string() });
 /** A message that the server is not known to have, and how it is to be answered. */
@@ -113,12 +115,13 @@ export async function sayAnew(threadId: string, messageId: string, content?: str
 }
 
 /**
- * Takes a message that is kept out of the server's queue; one that is edited is then in the field. Where there is no answer it is
- * tried again: by the id of the message the server knows that it was this one. Throws where it is not taken out.
+ * Takes a message that is kept out of the server's queue; one that is edited is then in the field, one that is removed is gone.
+ * Where there is no answer it is tried again: by the id of the message the server knows that it was this one. Throws where it is
+ * not taken out.
  */
 export async function takeOutOne(threadId: string, unsent: Unsent): Promise<void> {
   const { queued, ...sendable } = unsent;
-  const { said, isEdited } = unsent;
+  const { said, isEdited, isRemoved } = unsent;
   // What was read before may have been taken out, and given back, in between.
   if (queued === undefined || !unsentOf(threadId).some((one) => one.said.id === said.id)) return;
   try {
@@ -127,8 +130,8 @@ export async function takeOutOne(threadId: string, unsent: Unsent): Promise<void
     if (!isUnanswered(error)) forgetUnsent(threadId, said.id);
     throw error;
   }
-  if (isEdited) {
-    if (forgetUnsent(threadId, said.id)) giveBack(threadId, said.text, said.attachments);
+  if (isEdited || isRemoved) {
+    if (forgetUnsent(threadId, said.id) && isEdited) giveBack(threadId, said.text, said.attachments);
     return;
   }
   const kept = unsentOf(threadId);
@@ -138,7 +141,7 @@ export async function takeOutOne(threadId: string, unsent: Unsent): Promise<void
   );
 }
 
-/** Takes all messages that are to be moved or edited out of the queue; false: for some there was no answer. */
+/** Takes all messages that are to be moved, edited or removed out of the queue; false: for some there was no answer. */
 export async function takeOutMarked(threadId: string, onRefused: (error: unknown) => void): Promise<boolean> {
   // The last one first: none of them begins while those in front of it are taken out.
   for (const unsent of unsentOf(threadId).toReversed()) {
@@ -154,9 +157,9 @@ export async function takeOutMarked(threadId: string, onRefused: (error: unknown
 
 /** Takes what was not sent, and the draft, from a thread that is gone along to where a new one is begun. */
 export function takeAlong(threadId: string): void {
-  for (const { said } of unsentOf(threadId).toReversed()) {
+  for (const { said, isRemoved } of unsentOf(threadId).toReversed()) {
     forgetUnsent(threadId, said.id);
-    giveBack(threadId, said.text, said.attachments);
+    if (!isRemoved) giveBack(threadId, said.text, said.attachments);
   }
   takeDraftAlong(threadId);
 }

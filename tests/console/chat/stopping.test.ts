@@ -1,3 +1,4 @@
+import type { Route } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import {
@@ -187,6 +188,29 @@ describe.skipIf(chromiumPath === undefined)("messages that wait", () => {
       expect(await storedTexts(stage, thread)).toEqual(texts.flatMap((text) => [text, `You said: ${text}`]));
     },
   );
+
+  it.each(["request", "answer"])("a message that is removed is not said where the %s is lost", async (lost) => {
+    const thread = await queueTwo();
+    const { page } = tab;
+    const rows = page.locator(".queue li");
+    const cancel = async (route: Route): Promise<void> => {
+      if (lost === "answer") await route.fetch();
+      await route.abort();
+    };
+    await page.route("**/cancel*", cancel, { times: 1 });
+    await rows.first().getByRole("button", { name: "Remove from the queue" }).click();
+    await expect.poll(() => rows.allInnerTexts()).toEqual(["wait third"]);
+    // It is done, and nothing says that it was not.
+    expect(await page.locator(".toast-error").count()).toBe(0);
+    held.resolve();
+    await sees(tab, "You said: wait third");
+    await rests(tab);
+    const texts = ["wait first", "wait third"];
+    expect(await storedTexts(stage, thread)).toEqual(texts.flatMap((text) => [text, `You said: ${text}`]));
+    const unsent = "Object.keys(localStorage).filter((key) => key.includes('unsent'))";
+    await expect.poll(() => page.evaluate(unsent)).toEqual([]);
+    expect(await page.locator(".composer-field").inputValue()).toBe("");
+  });
 
   it("a message that a stop takes out of the queue is in the field where the answer is lost", async () => {
     tab = await stage.open();

@@ -5,10 +5,10 @@ import Zap from "icon:zap";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { keepUnsent } from "../../../app/kept/outbox.ts";
-import { takeOut } from "../../../api/runs/runs.ts";
 import { visible } from "../../../markdown/links.ts";
 import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
+import type { UserItem } from "../../../thread/items.ts";
 import { editQueued, unsentOfQueued } from "../../../thread/queued.ts";
 import { Attachments } from "../attachment.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
@@ -23,6 +23,12 @@ export function Queue({ threadId, sendKept }: { threadId: string; sendKept: () =
   const change = async (work: Promise<void>) => {
     await work.catch(notifyError);
     await thread.sync();
+  };
+  /** Under the id that it has: to press once more is the same. */
+  const remove = async (item: UserItem) => {
+    const unsent = unsentOfQueued(item);
+    keepUnsent(threadId, [{ ...unsent, said: { ...unsent.said, id: item.id }, isRemoved: true }]);
+    await change(sendKept());
   };
   const moveUp = async (index: number) => {
     setMoving(true);
@@ -60,10 +66,7 @@ export function Queue({ threadId, sendKept }: { threadId: string; sendKept: () =
                 <Pencil size={15} />
               </IconButton>
             )}
-            <IconButton
-              label={t("chat.removeQueued")}
-              onClick={() => void change(takeOut(threadId, item.runId ?? "", item.id))}
-            >
+            <IconButton label={t("chat.removeQueued")} onClick={() => void remove(item)}>
               <X size={15} />
             </IconButton>
           </li>
