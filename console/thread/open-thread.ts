@@ -224,6 +224,8 @@ export class OpenThread {
 
   /** Stops what works, else the first run that waits; see `stopFirst`. Where that does not arrive, it can be asked for again. */
   async stop(only?: "running"): Promise<void> {
+    // What was asked for once more in haste is not meant for what works next.
+    if (this.#snapshot.isStopping) return;
     this.#set({ isStopping: true });
     try {
       // The server does not know yet what is being asked of it.

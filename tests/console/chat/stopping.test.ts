@@ -212,6 +212,28 @@ describe.skipIf(chromiumPath === undefined)("messages that wait", () => {
     expect(await page.locator(".composer-field").inputValue()).toBe("");
   });
 
+  it("a second press in haste does not stop what begins after the first one", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const thread = await begin(tab, "wait first");
+    await say(tab, "wait second");
+    await page.locator(".queue li").waitFor();
+    let stops = 0;
+    await page.route("**/runs?status=running*", async (route) => {
+      stops += 1;
+      if (stops === 2) await expect.poll(() => statusesOf(thread)).toEqual(["interrupted", "running"]);
+      await route.continue();
+    });
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await expect.poll(() => statusesOf(thread)).toEqual(["interrupted", "running"]);
+    expect(stops).toBe(1);
+    held.resolve();
+    await sees(tab, "You said: wait second");
+    await rests(tab);
+    expect(await statusesOf(thread)).toEqual(["interrupted", "success"]);
+  });
+
   it("a message that a stop takes out of the queue is in the field where the answer is lost", async () => {
     tab = await stage.open();
     const { page } = tab;
