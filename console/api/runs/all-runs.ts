@@ -76,9 +76,10 @@ function useLiveRuns(filter: RunFilter): void {
     const read = async (): Promise<void> => {
       const changed = threads;
       threads = new Set();
-      await refresh(newest.current, changed, closing.signal).catch(() => undefined);
+      const isDone = await refresh(newest.current, changed, closing.signal).catch(() => true);
       timer = undefined;
-      if (threads.size > 0) later();
+      if (!isDone) for (const thread of changed) threads.add(thread);
+      if (!isDone || threads.size > 0) later();
     };
     const later = (): void => {
       timer ??= setTimeout(() => void read(), quiet);
@@ -97,31 +98,29 @@ function useLiveRuns(filter: RunFilter): void {
   }, []);
 }
 
-async function refresh(filter: RunFilter, threads: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+/** False: pages were read meanwhile, or are being read, that these do not fit to; then it is to be done again. */
+async function refresh(filter: RunFilter, threads: ReadonlySet<string>, signal: AbortSignal): Promise<boolean> {
   const key = ["all-runs", filter];
   const known = queryClient.getQueryData<InfiniteData<RunPage, string | null>>(key);
-  if (known === undefined) return;
+  if (known === undefined) return true;
   const first = await readPage(filter, null, signal);
   const oldest = first.next === null ? undefined : first.runs.at(-1)?.run_id;
   const isNewer = ({ run_id }: RunSummary) => oldest === undefined || run_id >= oldest;
-  const older = known.pages.flatMap((page) => page.runs).filter((run) => !isNewer(run));
-  const stale = new Set(older.filter((run) => threads.has(run.thread_id)).map((run) => run.thread_id));
+  const before = known.pages.flatMap((page) => page.runs).filter((run) => !isNewer(run));
+  const stale = new Set(before.filter((run) => threads.has(run.thread_id)).map((run) => run.thread_id));
   const again = await Promise.all(
     [...stale].map(async (thread_id) => (await readPage({ ...filter, thread_id }, null, signal)).runs),
   );
   const changed = new Map(again.flat().map((run) => [run.run_id, run]));
-  const rest = older.flatMap((run) => (stale.has(run.thread_id) ? (changed.get(run.run_id) ?? []) : run));
-  queryClient.setQueryData<InfiniteData<RunPage, string | null>>(key, (data) => {
-    if (data === undefined) return data;
-    const next = data.pages.at(-1)?.next ?? null;
-    const [page] = data.pages;
-    if (page === undefined || data.pages.length === 1) return { pages: [first], pageParams: [null] };
-    return {
-      pages: [first, { runs: rest, next }],
-      pageParams: [null, first.next],
-    };
+  const rest = before.flatMap((run) => (stale.has(run.thread_id) ? (changed.get(run.run_id) ?? []) : run));
+  if (queryClient.getQueryData(key) !== known || queryClient.isFetching({ queryKey: key }) > 0) return false;
+  const older = known.pages.length > 1 ? [{ runs: rest, next: known.pages.at(-1)?.next ?? null }] : [];
+  queryClient.setQueryData<InfiniteData<RunPage, string | null>>(key, {
+    pages: [first, ...older],
+    pageParams: [null, ...older.map(() => first.next)],
   });
   void queryClient.invalidateQueries({ queryKey: ["run-histogram"] });
+  return true;
 }
 
 /** How many runs began when. */

@@ -81,6 +81,42 @@ describe.skipIf(chromiumPath === undefined)("the runs of all threads", () => {
     await tab.page.waitForURL(new RegExp(`/console/t/${second.thread_id}/run/${second.run_id}`, "u"));
   });
 
+  it("has what has changed, and the next page, where both come at the same moment", async () => {
+    const { client } = stage.server;
+    const { thread_id } = await client.threads.create();
+    const ids: string[] = [];
+    for (let count = 0; count < 60; count += 1) {
+      ids.push((await client.runs.create(thread_id, "nested", { input: {}, multitaskStrategy: "enqueue" })).run_id);
+    }
+    await client.runs.join(thread_id, ids.at(-1) ?? "");
+    tab = await stage.open({ path: "/inbox" });
+    const { page } = tab;
+    // The next page waits until what has changed was read.
+    const held = Promise.withResolvers<void>();
+    const isOfList = (url: string, isNext: boolean): boolean =>
+      /\/runs\?.*limit=50/u.test(url) && url.includes("cursor") === isNext && !url.includes("thread_id");
+    await page.route(/\/runs\?.*cursor/u, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    const asked = page.waitForRequest((request) => isOfList(request.url(), true));
+    await tab.page.goto(`${stage.server.url}/console/runs?graph=nested`);
+    await rowOf(tab, { run_id: ids.at(-1) ?? "" }).waitFor();
+    await page.locator(".run-scroll").hover();
+    await page.mouse.wheel(0, 10_000);
+    await asked;
+    const added = await start("nested");
+    await client.runs.join(added.thread_id, added.run_id);
+    await page.waitForResponse((response) => isOfList(response.url(), false));
+    held.resolve();
+    const scrolledTo = async (run: { run_id: string }, by: number): Promise<void> => {
+      await expect.poll(async () => (await page.mouse.wheel(0, by), rowOf(tab, run).count())).toBe(1);
+    };
+    await scrolledTo({ run_id: ids[0] ?? "" }, 10_000);
+    await scrolledTo(added, -10_000);
+    await rowOf(tab, added).getByText("Done").waitFor();
+  });
+
   it("fits a phone", async () => {
     tab = await stage.open({ path: "/runs", width: 320 });
     await tab.page.locator(".run-row[data-run]").first().waitFor();
