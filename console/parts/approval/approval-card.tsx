@@ -17,12 +17,15 @@ import { notify, notifyError } from "../toast.tsx";
 import { Words } from "../words.tsx";
 import { EffectView } from "./effect.tsx";
 import { AnswerForm, RejectForm } from "./forms.tsx";
-import { useDecidingKeys, type Deciding } from "./deciding-keys.ts";
+import { lastLeft, useDecidingKeys, type Deciding } from "./deciding-keys.ts";
 import { RememberForm } from "./grants.tsx";
 
 const EditForm = lazyComponent(async () => (await import("./edit-form.tsx")).EditForm, <Loading />);
 
-/** Milliseconds in which a button that has just appeared does nothing: it may have moved under the pointer. */
+/**
+ * Milliseconds in which a button does nothing that has just appeared, or beside which a card has just gone: it may have moved
+ * under the pointer.
+ */
 const inertFor = 300;
 
 type Mode = "choose" | "edit" | "reject" | "remember";
@@ -214,16 +217,17 @@ function Locked({ approval: { tool, value } }: { approval: Approval }) {
   );
 }
 
-/** Whether the card has been there long enough for a click to be meant; `makeReady` ends the wait. */
+/** Whether the card has been in its place long enough for a click to be meant; after `makeReady` it always has. */
 function useReady(): { isReady: () => boolean; makeReady: () => void } {
   const since = useRef(0);
+  const isEntered = useRef(false);
   useEffect(() => {
     since.current = performance.now();
   }, []);
   return {
-    isReady: () => performance.now() - since.current >= inertFor,
+    isReady: () => isEntered.current || performance.now() - Math.max(since.current, lastLeft()) >= inertFor,
     makeReady: () => {
-      since.current = -inertFor;
+      isEntered.current = true;
     },
   };
 }

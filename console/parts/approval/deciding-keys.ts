@@ -1,6 +1,7 @@
 import {
   useEffect,
   useId,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -17,6 +18,11 @@ const inertFor = 1_000;
 const cards = new Set<RefObject<HTMLElement | null>>();
 const listeners = new Set<() => void>();
 let leftAt = -inertFor;
+
+/** When the last card has gone. */
+export function lastLeft(): number {
+  return leftAt;
+}
 
 function notifyListeners(): void {
   for (const listener of listeners) listener();
@@ -53,10 +59,11 @@ export function useDecidingKeys(deciding: Deciding | undefined) {
     notifyListeners();
     return () => {
       cards.delete(card);
-      leftAt = performance.now();
       notifyListeners();
     };
   }, []);
+  // At once: a click may come before the other effects.
+  useLayoutEffect(() => () => void (leftAt = performance.now()), []);
   const latest = useRef(deciding);
   useEffect(() => {
     latest.current = deciding;

@@ -1,6 +1,7 @@
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { axeFindings, begin, chromiumPath, leave, openStage, press, rests, say, sees } from "../console-page.ts";
 import type { Stage, Tab } from "../console-page.ts";
@@ -148,6 +149,48 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     await tab.page.goto(`${stage.server.url}/console/t/${thread}`);
     await sees(tab, "You rejected this call");
     expect(await tab.page.getByText("Error (denied)").count()).toBe(0);
+  });
+
+  it("takes no click for a card that has just moved to where another one was", async () => {
+    tab = await stage.open();
+    const first = await ask("a.md");
+    await ask("b.md");
+    await ask("c.md");
+    const { page } = tab;
+    await page.goto(`${stage.server.url}/console/inbox`);
+    const cards = page.locator(".inbox .approval-card");
+    /** Presses the button as it is now, without waiting for it; gives how many cards there are then. */
+    const approve = async (name: string): Promise<number> => {
+      const button = cards.filter({ hasText: name }).getByRole("button", { name: /^Approve/u });
+      await button.evaluateAll((found) => found[0]?.dispatchEvent(new Event("click", { bubbles: true })));
+      return await cards.count();
+    };
+    await expect.poll(() => cards.count()).toBe(3);
+    // All of them have been there long enough to be meant.
+    await expect.poll(() => approve("c.md")).toBe(2);
+    let answers = 0;
+    page.on("request", (request) => {
+      if (request.method() === "POST" && request.url().includes("/approvals/")) answers += 1;
+    });
+    // A click in the moment in which the card above is gone, since somebody else has answered.
+    await page.evaluate(`{
+      const [first, second] = document.querySelectorAll(".inbox .approval-card");
+      const button = [...second.querySelectorAll("button")].find(({ textContent }) => textContent.startsWith("Approve"));
+      const observer = new MutationObserver(() => {
+        if (first.isConnected) return;
+        observer.disconnect();
+        button.click();
+      });
+      observer.observe(document.body, { childList: true, subtree: true });
+    }`);
+    const [approval] = z
+      .array(z.object({ id: z.string() }))
+      .parse(await (await stage.server.send("GET", `/threads/${first}/approvals`)).json());
+    await stage.server.send("POST", `/threads/${first}/approvals/${approval?.id ?? ""}`, { type: "reject" });
+    await expect.poll(() => cards.count()).toBe(1);
+    expect(answers).toBe(0);
+    await expect.poll(() => approve("b.md")).toBe(0);
+    await expect.poll(() => isThere("b.md")).toBe(false);
   });
 
   it("says of a question how long there is to answer, and when that is over (UI-13)", async () => {
