@@ -121,9 +121,11 @@ export class OpenThread {
         request(`/threads/${this.id}/operations?limit=100`, OperationPage, { signal }),
       ]);
       const queue = activity.queue_length > 0 ? await waitingIn(this.id, signal) : [];
-      const before = this.#snapshot.isLoading ? page.before : this.#snapshot.before;
+      // It is the first one also where an earlier try has failed.
+      const isFirst = this.#holds;
+      const before = isFirst ? page.before : this.#snapshot.before;
       // A page that is new learns from what stands there which runs are over.
-      if (this.#snapshot.isLoading && !activity.is_loading && approvals.length === 0) {
+      if (isFirst && !activity.is_loading && approvals.length === 0) {
         ended = new Set([...ended, ...page.messages.flatMap(({ llm_metadata }) => llm_metadata?.run_id ?? [])]);
         this.#set({ thread: { ...this.#snapshot.thread, ended } });
       }

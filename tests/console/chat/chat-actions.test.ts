@@ -294,6 +294,25 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     expect(await tab.page.locator(".conversation-item").count()).toBeLessThan(60);
   });
 
+  it("loads the older messages also where the first try to read the chat has failed", async () => {
+    const messages = Array.from({ length: 80 }, (_, index) => ({
+      type: index % 2 === 0 ? "human" : "ai",
+      id: `m${index}`,
+      content: `Message ${index}\n\n- one\n- two`,
+    }));
+    const thread = await bringIn("Read twice", messages);
+    tab = await stage.open();
+    const { page } = tab;
+    await page.route("**/messages?limit=50", (route) => route.abort(), { times: 1 });
+    await page.goto(`${stage.server.url}/console/t/${thread}`);
+    await sees(tab, "Message 79");
+    const top = async (): Promise<string | null> => {
+      await page.locator(".conversation").evaluate((element) => (element.scrollTop = 0));
+      return await page.locator(".conversation-item").first().textContent();
+    };
+    await expect.poll(top).toContain("Message 0");
+  });
+
   it("reads the list once for many events of the same kind (UI-17)", async () => {
     const thread = await bringIn("Renamed", [{ type: "human", id: "h", content: "hello" }]);
     tab = await stage.open();
