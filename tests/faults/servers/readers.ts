@@ -38,7 +38,8 @@ export const readers: Scenario = {
           port: () => servers[(next += 1) % servers.length]?.port ?? 0,
           kill: () => cluster.kill(false),
         };
-        const wanted = long ? { cuts: 10_000, kills: 100 } : { cuts: 50, kills: 1 };
+        const cuts = Number(process.env["CUTS"] ?? (long ? 10_000 : 50));
+        const wanted = { cuts, kills: Math.max(1, Math.round(cuts / 100)) };
         return [...figures, ...(await cutReaders(place, wanted, { random, say }))];
       } finally {
         await cluster.close();
