@@ -13,6 +13,7 @@ import type { Storage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { operation } from "../../contract/runs/operations.ts";
 import { webhooksDue } from "../../contract/runs/webhooks.ts";
+import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer } from "../../support/test-server.ts";
 import { startPostgres, withClient } from "../../support/processes/postgres.ts";
 
@@ -38,7 +39,7 @@ describe("a PostgreSQL that refuses", () => {
     ["a connection, since it is starting", "57P03", "storage_unavailable", "MILLRACE_DATABASE"],
     ["a connection, since it is shutting down", "57P01", "storage_unavailable", "MILLRACE_DATABASE"],
     ["writes, since it is a replica", "25006", "storage_unavailable", "MILLRACE_DATABASE"],
-    ["writes, since its disk is full", "53100", "storage_full", "disk of PostgreSQL"],
+    ["writes, since its disk is full", "53100", "storage_full", "disk of the PostgreSQL"],
   ])("%s (%s) gives a specific error with a suggestion", async (_name, sqlState, code, remedy) => {
     const refusing = createServer((socket) => socket.once("data", () => socket.end(refusal(sqlState))));
     refusing.listen(0, "127.0.0.1");
@@ -195,6 +196,39 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
       expect(await served.client.runs.list(thread_id)).toHaveLength(2);
     } finally {
       isAway = false;
+      await served.remove();
+    }
+  });
+
+  it("to a full disk refuses runs with 507, and the run at work fails and can be continued", async () => {
+    const served = await startTestServer({ database: url });
+    const query = async (sql: string) => (await withClient(url, (client) => client.query(sql))).rows;
+    try {
+      const { threads, runs } = served.client;
+      const { thread_id } = await threads.create();
+      const gate = crypto.randomUUID();
+      await runs.create(thread_id, "gated", { input: { gate } });
+      await expect.poll(async () => (await threads.getState(thread_id)).next).toEqual(["wait"]);
+      await query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100';
+        END $$`);
+      for (const table of ["runs", "checkpoint_rows"]) {
+        await query(`CREATE TRIGGER is_full BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse()`);
+      }
+      const body = { assistant_id: "counter", input: { value: 1 }, multitask_strategy: "enqueue" };
+      const refused = await served.send("POST", `/threads/${thread_id}/runs`, body);
+      expect(refused.status).toBe(507);
+      expect(refused.headers.get("retry-after")).toBe("10");
+      expect(await refused.text()).toMatch(
+        /^PostgreSQL at .*No space left on device\. Free some space on the disk of the PostgreSQL in MILLRACE_DATABASE\.$/u,
+      );
+      openGate(gate);
+      const ended = "SELECT status, error::json ->> 'error' AS error FROM runs WHERE status <> 'running'";
+      await expect.poll(() => query(ended)).toEqual([{ status: "error", error: "storage_full" }]);
+      for (const table of ["runs", "checkpoint_rows"]) await query(`DROP TRIGGER is_full ON ${table}`);
+      expect((await threads.getState(thread_id)).next).toEqual(["wait"]);
+      expect(await runs.wait(thread_id, "gated", { input: null })).toMatchObject({ gate, passed: true });
+    } finally {
       await served.remove();
     }
   });

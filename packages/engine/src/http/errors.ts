@@ -93,8 +93,9 @@ export function respondError(error: unknown, context: HttpContext, logger: Logge
   if (isAppError(error)) {
     const status = statusOf[error.code];
     if (status >= 500) logger.error({ err: error, ...request }, "request_failed");
-    // Temporary refusals (draining server, full queue) say when to retry.
+    // Temporary refusals (draining server, full queue, full disk) say when to retry.
     if (status === 503 || error.code === "rate_limit") context.header("Retry-After", "1");
+    if (error.code === "storage_full") context.header("Retry-After", "10");
     const message = wantsJson(context) ? error.message : explain(error);
     const { suggestion: en, message_zh } = error;
     const advice = adviceOf(error) ?? (en === undefined ? {} : { en });

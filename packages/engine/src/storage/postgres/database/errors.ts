@@ -60,7 +60,8 @@ export function toStorageError(error: unknown, place: string): AppError {
     return toAppError("config", "Create the database (createdb), or correct its name in MILLRACE_DATABASE.");
   if (code === "42501")
     return toAppError("storage_readonly", "Grant the user of MILLRACE_DATABASE all rights on the database.");
-  if (code === "53100") return toAppError("storage_full", "Free some space on the disk of PostgreSQL.", true);
+  if (code === "53100")
+    return toAppError("storage_full", "Free some space on the disk of the PostgreSQL in MILLRACE_DATABASE.", true);
   if (code === "XX001" || code === "XX002") return toAppError("storage_corrupt", "Restore the database from a backup.");
   if (unreadable.test(code)) {
     return toAppError(
