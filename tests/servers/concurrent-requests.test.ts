@@ -90,6 +90,32 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
     },
   );
 
+  it("make one run of two with the same key", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    const body = { assistant_id: "counter", input: { value: 1 } };
+    const post = async (server: TestServer): Promise<unknown> => {
+      const headers = { "idempotency-key": "once" };
+      return await (await server.send("POST", `/threads/${thread_id}/runs/wait`, body, headers)).json();
+    };
+    const values = await servers.meetAt("runs", 2, () => Promise.all([post(one), post(other)]));
+    expect(values).toEqual([{ value: 2 }, { value: 2 }]);
+    expect(await servers.query("SELECT attempt FROM runs")).toEqual([{ attempt: 1 }]);
+  });
+
+  it("keep both changes of the metadata of a thread", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create({ metadata: { first: true } });
+    await servers.meetAt("sessions", 2, () =>
+      Promise.all([
+        one.client.threads.update(thread_id, { metadata: { by: "one" } }),
+        other.client.threads.update(thread_id, { metadata: { and: "other" } }),
+      ]),
+    );
+    const { metadata } = await one.client.threads.get(thread_id);
+    expect(metadata).toMatchObject({ first: true, by: "one", and: "other" });
+  });
+
   it("index the same file of a workspace once", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const put = (storage: OpenedStorage, text: string): Promise<void> => {

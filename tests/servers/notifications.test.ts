@@ -2,7 +2,10 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { PostgresNotifications } from "@millrace/engine/storage/postgres/notifications/notifications";
 import type { PeerNotification } from "@millrace/engine/storage/cluster";
+import { cronRecord } from "../contract/crons.ts";
+import { sessionRecord } from "../contract/records.ts";
 import { startPostgres, withClient } from "../support/processes/postgres.ts";
+import { createServers } from "./two-servers.ts";
 
 const server = await startPostgres();
 const opened: (() => Promise<void>)[] = [];
@@ -92,5 +95,28 @@ describe.skipIf(server === undefined)("notifications between servers on one Post
     const b = await join(url, 2, elsewhere);
     expect(b.notifications.isListening).toBe(false);
     expect(String(b.silent.mock.calls[0]?.[0])).toContain("has not arrived");
+  });
+
+  it("carry the dates at which crons, items and threads are due", async () => {
+    const servers = await createServers(server);
+    opened.push(() => servers.close());
+    const [one, other] = [await servers.open(), await servers.open()];
+    const due: [what: string, date: string][] = [];
+    one.crons.onDueDate((date) => due.push(["cron", date]));
+    one.items.onExpiry((date) => due.push(["item", date]));
+    one.ttls.onExpiry((date) => due.push(["thread", date]));
+    const next_run_date = "2999-01-01T00:00:00.000Z";
+    await other.crons.create(cronRecord(crypto.randomUUID(), { next_run_date }));
+    await other.items.change("ada", [{ namespace: ["a"], key: "k", value: {}, ttl: 60 }]);
+    await other.sessions.create(sessionRecord("s1"));
+    const ttl = await other.ttls.set("s1", { minutes: 5, strategy: "delete" });
+    const item = expect.stringMatching(/^\d{4}-.*Z$/u);
+    await expect
+      .poll(() => due)
+      .toEqual([
+        ["cron", next_run_date],
+        ["item", item],
+        ["thread", ttl?.expires_at],
+      ]);
   });
 });

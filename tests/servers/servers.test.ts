@@ -38,6 +38,20 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect(await servers.query("SELECT DISTINCT attempt, crashes FROM runs")).toEqual([{ attempt: 1, crashes: 0 }]);
   });
 
+  it("count what waits at either of them against the limit of the queue", async () => {
+    const [one, other] = [await servers.start({ queueLimit: 2 }), await servers.start({ queueLimit: 2 })];
+    const { thread_id } = await one.client.threads.create();
+    const gate = crypto.randomUUID();
+    const begin = async (server: typeof one): Promise<number> => {
+      const body = { assistant_id: "gated", input: { gate }, multitask_strategy: "enqueue" };
+      return (await server.send("POST", `/threads/${thread_id}/runs`, body)).status;
+    };
+    // The first one works, and each server has one that waits.
+    expect([await begin(one), await begin(one), await begin(other)]).toEqual([200, 200, 200]);
+    expect([await begin(one), await begin(other)]).toEqual([429, 429]);
+    openGate(gate);
+  });
+
   it("have the same system assistants, after a start too, and the first server leads", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const own = async ({ client }: typeof one) =>
