@@ -92,6 +92,16 @@ describe("the clock of crons", () => {
     expect(await storage.crons.get(cronId)).toMatchObject({ next_run_date: iso(40) });
   });
 
+  it("starts what another server should have started, when ten seconds have passed", async () => {
+    storage = { ...storage, cluster: { ...storage.cluster, isLeader: false } };
+    await make();
+    start();
+    await pass(10);
+    expect(await started()).toEqual([]);
+    await pass(1);
+    expect(await started()).toEqual([iso(10)]);
+  });
+
   it("starts the run of a user of auth.path for that user, whoever made the thread", async () => {
     await make({ owner: "user:ann" });
     start();

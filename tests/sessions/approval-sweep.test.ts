@@ -28,6 +28,18 @@ it("denies nothing more once it is stopped: a server that stops does not wait fo
   await storage.close();
 });
 
+it("leaves the questions of all servers to the leading one", async () => {
+  const storage = createSqliteStorage(":memory:");
+  const runs = createRuns(storage, serve({ agent: asks }, storage.checkpointer));
+  const looked = vi.spyOn(storage.approvals, "askedBefore");
+  for (const leads of [false, true]) {
+    await startApprovalSweep({ storage, runs, timeoutHours: 1 }, createLogger("silent"), () => leads).stop();
+    expect(looked).toHaveBeenCalledTimes(leads ? 1 : 0);
+  }
+  await runs.drain(0);
+  await storage.close();
+});
+
 it("denies what has waited too long behind any number of questions that wait for ever", async () => {
   const storage = createSqliteStorage(":memory:");
   for (let place = 0; place < 1001; place += 1) {
