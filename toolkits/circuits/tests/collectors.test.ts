@@ -67,11 +67,11 @@ const warn = (reason: string): never => expect.unreachable(reason);
 
 describe("the collectors of circuits", () => {
   it("show the circuit whole, with line numbers and what it is made of (CIRC-01)", async () => {
-    const told = await circuitFile.collect(where, signal, warn);
-    expect(told).toContain("File: amp.cir\nChanged: 2026-01-01T00:00:00.000Z\nTitle: Amplifier\nComments: one stage");
-    expect(told).toContain("Sub-circuits: stage, open\nComponents: Q 1, R 2, X 1");
-    expect(told).toContain("```spice\n1: Amplifier\n2: * one stage\n");
-    expect(told).toContain("11: .subckt open a\n```");
+    const text = await circuitFile.collect(where, signal, warn);
+    expect(text).toContain("File: amp.cir\nChanged: 2026-01-01T00:00:00.000Z\nTitle: Amplifier\nComments: one stage");
+    expect(text).toContain("Sub-circuits: stage, open\nComponents: Q 1, R 2, X 1");
+    expect(text).toContain("```spice\n1: Amplifier\n2: * one stage\n");
+    expect(text).toContain("11: .subckt open a\n```");
     expect(await circuitFile.collect({ ...where, circuit_file: "notes.md" }, signal, warn)).toBeNull();
     for (const ending of endings) {
       const circuit_file = `endings/a.${ending}`;
@@ -79,7 +79,7 @@ describe("the collectors of circuits", () => {
     }
   });
 
-  it("tell what the last simulation came to, and how old it is (CIRC-02)", async () => {
+  it("show the results of the last simulation, and their age (CIRC-02)", async () => {
     expect(await simulation.collect(where, signal, warn)).toBe(
       "File: result.json, 7 minutes old\nFigures: gain = 38.5\nSet up: temperature = 27",
     );
@@ -91,7 +91,7 @@ describe("the collectors of circuits", () => {
     expect(await simulation.collect({ ...where, sim_result: null }, signal, warn)).toBeNull();
   });
 
-  it("tell the goals, and how far the figures are from them (CIRC-03)", async () => {
+  it("show the goals, and how far the figures are from them (CIRC-03)", async () => {
     expect(await designGoals.collect(where, signal, warn)).toBe(
       [
         "- gain: target 40, priority 1, not reached: 38.5, off by -1.5",
@@ -113,9 +113,9 @@ describe("the collectors of circuits", () => {
     expect(await designGoals.collect(others, signal, warn)).toContain("- gain: target 40, ");
   });
 
-  it("tell what is wrong with the circuit, each fault with its lines (CIRC-04)", async () => {
-    const told = (await diagnostics.collect(where, signal, warn)) ?? "";
-    expect(told.split("\n").filter((line) => !/^[ >] \d+:/u.test(line))).toEqual([
+  it("report what is wrong with the circuit, each fault with its lines (CIRC-04)", async () => {
+    const text = (await diagnostics.collect(where, signal, warn)) ?? "";
+    expect(text.split("\n").filter((line) => !/^[ >] \d+:/u.test(line))).toEqual([
       "Simulation: no convergence",
       "amp.cir:4: the file models/gone.inc is not there",
       "amp.cir:10: the name of the node 2x begins with a digit",
@@ -123,9 +123,9 @@ describe("the collectors of circuits", () => {
       "amp.cir:7: warning: only one element is connected to the node vcc",
       "amp.cir:11: warning: the sub-circuit open is not used in this file",
     ]);
-    expect(told).toContain("> 10: R2 a 2x 10k");
+    expect(text).toContain("> 10: R2 a 2x 10k");
     // Five lines before and after, where there are so many.
-    const shown = told.split(/^amp\.cir:.*$/mu).map((part) => [...part.matchAll(/^[ >] (\d+):/gmu)].map(([, n]) => n));
+    const shown = text.split(/^amp\.cir:.*$/mu).map((part) => [...part.matchAll(/^[ >] (\d+):/gmu)].map(([, n]) => n));
     const lines = (from: number, to: number): string[] =>
       Array.from({ length: to - from + 1 }, (_, index) => String(from + index));
     expect(shown).toEqual([[], lines(1, 9), lines(5, 11), lines(6, 11), lines(2, 11), lines(6, 11)]);

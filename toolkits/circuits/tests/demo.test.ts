@@ -12,8 +12,8 @@ it.each([
     ["unity_gain_frequency：不低于 200 MHz，未达到：104.17 MHz", "目标全部达成。", "选择：accept_design。"],
     "演示的各个步骤均已完成。",
   ],
-])("npm run demo -- %s shows all of its steps", { timeout: 180_000 }, async (words, told, end) => {
+])("npm run demo -- %s shows all of its steps", { timeout: 180_000 }, async (words, lines, end) => {
   const { code, output } = await runNode([demo, ...words.split(" ")]);
-  for (const line of [...told, end]) expect(output).toContain(line);
+  for (const line of [...lines, end]) expect(output).toContain(line);
   expect(code).toBe(0);
 });

@@ -11,7 +11,7 @@ import { netlistWarnings } from "../netlist/netlist-warnings.ts";
 const messagesOf = (lines: readonly string[]): string[] =>
   netlistWarnings(lines.join("\n")).map(({ line, message }) => `${line} ${message.replace("warning: ", "")}`);
 
-describe("what is seldom meant in a circuit (CIRC-04)", () => {
+describe("a warning about a circuit (CIRC-04)", () => {
   it.each([
     [["t", "V1 in 0 1", "R1 in out 1k"], ["3 only one element is connected to the node out"]],
     [["t", "V1 in 0 1", "R1 in", "+ out 1k", "Q1 in out x npn"], ["5 only one element is connected to the node x"]],
@@ -23,8 +23,8 @@ describe("what is seldom meant in a circuit (CIRC-04)", () => {
       ["t", "R1 a 0 1", "C1 a 0 1", ".subckt amp i o", "R2 i o 1", ".ends"],
       ["4 the sub-circuit amp is not used in this file"],
     ],
-  ])("is told of %o", (lines, told) => {
-    expect(messagesOf(lines)).toEqual(told);
+  ])("is given for %o", (lines, expected) => {
+    expect(messagesOf(lines)).toEqual(expected);
   });
 
   it.each([
@@ -36,7 +36,7 @@ describe("what is seldom meant in a circuit (CIRC-04)", () => {
     ["a library", ["t", ".subckt amp i o", "R2 i o 1", ".ends"]],
     ["commands", ["t", "R1 a 0 1", "C1 a 0 1", ".control", "run", "plot v(out)", ".endc", "* Rx y z 1"]],
     ["elements whose shape is not known", ["t", "K1 L1 L2 0.9", "A1 [a b] c gate"]],
-  ])("is nothing in %s", (_, lines) => {
+  ])("is not given for %s", (_, lines) => {
     expect(messagesOf(lines)).toEqual([]);
   });
 });
@@ -109,8 +109,8 @@ describe("the collector of diagnostics", () => {
     const path = join(where.workspace, "a.cir");
     await writeFile(path, "t\nR1 a out 1k\n.ends\n");
     await utimes(path, 1, 1);
-    const told = (await collect())?.split("\n").filter((line) => line.startsWith("a.cir:"));
-    expect(told).toEqual([
+    const messages = (await collect())?.split("\n").filter((line) => line.startsWith("a.cir:"));
+    expect(messages).toEqual([
       "a.cir:3: .ends without a .subckt before it",
       "a.cir:2: warning: only one element is connected to the node a",
       "a.cir:2: warning: only one element is connected to the node out",

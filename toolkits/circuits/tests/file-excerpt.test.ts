@@ -40,7 +40,7 @@ describe("a file by its size (CTX-17)", () => {
     [2000, false, false],
     [8000, false, false],
     [8001, false, true],
-  ])("with %i tokens is whole: %s, and told by its structure: %s", (tokens, isWhole, hasStructure) => {
+  ])("with %i tokens is whole: %s, and is shown by its structure: %s", (tokens, isWhole, hasStructure) => {
     const line = "word ".repeat(20);
     const text = line.repeat(Math.ceil((tokens * 4) / line.length)).slice(0, tokens * 4);
     expect(countText(text)).toBe(tokens);

@@ -57,10 +57,10 @@ describe("what is found of them (CTX-12)", () => {
       { path: "b.cir", line: 3, text: "r7 a b 1k" },
       { path: "amp.cir", line: 2, text: "R7 x y 1k" },
     ];
-    const told = await searchHits.collect({ ...where, request: "gain and R7", search }, signal, warn);
-    expect(told?.split("\n")).toHaveLength(10);
-    expect(told?.startsWith("b.cir:3: r7 a b 1k\nnotes.md:1: the gain\n")).toBe(true);
-    expect(told).not.toContain("amp.cir");
+    const text = await searchHits.collect({ ...where, request: "gain and R7", search }, signal, warn);
+    expect(text?.split("\n")).toHaveLength(10);
+    expect(text?.startsWith("b.cir:3: r7 a b 1k\nnotes.md:1: the gain\n")).toBe(true);
+    expect(text).not.toContain("amp.cir");
   });
 
   it("takes 2,000 tokens at most", async () => {
@@ -70,9 +70,9 @@ describe("what is found of them (CTX-12)", () => {
         line: 1,
         text: `gain ${"word ".repeat(1000)}`,
       }));
-    const told = await searchHits.collect({ ...where, request: "the gain", search }, signal, warn);
-    expect(countText(told ?? "")).toBeLessThanOrEqual(2000);
-    expect(countText(told ?? "")).toBeGreaterThan(1900);
+    const text = await searchHits.collect({ ...where, request: "the gain", search }, signal, warn);
+    expect(countText(text ?? "")).toBeLessThanOrEqual(2000);
+    expect(countText(text ?? "")).toBeGreaterThan(1900);
   });
 
   it("is empty without a search, and if the request names nothing", async () => {

@@ -33,7 +33,7 @@ describe("files of circuits (CIRC-07)", () => {
     expect(await read()).toMatchObject({ includes: ["third.inc"] });
   });
 
-  it("are read again when somebody says that they have changed, however they look", async () => {
+  it("are read again when the caller reports a change, even with the same time and size", async () => {
     await write("t\n.include one.inc", 1000);
     await read();
     await write("t\n.include two.inc", 1000);

@@ -57,7 +57,7 @@ const texts = {
     warm: "The greeting is warmer now.",
     question: /Change letter\.md in your editor \(1 line\(s\) added, 1 removed\)\?/u,
     asks: "The server asks, and shows:",
-    approved: "Answer: approve. The editor is told the new text; the file on disk is as it was.",
+    approved: "Answer: approve. The editor gets the new text; the file on disk is as it was.",
     back: "Undo gives back the text of before, line ends included.",
   },
   zh: {
@@ -195,7 +195,7 @@ async function editInEditor(server: ServerProcess, workspace: string, language: 
     deepEqual(
       edits.map(({ content }) => content),
       [wanted],
-      "the editor was not told the new text, once",
+      "the editor did not get the new text once",
     );
     note(approved);
     ok(readFileSync(join(workspace, "letter.md")).equals(sample("documents", "letter.md", language)));

@@ -97,16 +97,16 @@ describe("edit_current_editor_document (DOC-05)", () => {
       preview: " \uFEFF# Letter\n \n-Dear all,\n+Dear friends,\n see you.",
     });
 
-    const [told, ...more] = await turn(thread, approve);
+    const [event, ...more] = await turn(thread, approve);
     expect(more).toEqual([]);
-    expect(told).toMatchObject({
+    expect(event).toMatchObject({
       path: "letter.md",
       instruction: "A warmer greeting",
       content: first,
       lines_added: 1,
       lines_removed: 1,
     });
-    expect(told?.diff.filter(({ kind }) => kind !== "same").map(({ kind, text }) => [kind, text])).toEqual([
+    expect(event?.diff.filter(({ kind }) => kind !== "same").map(({ kind, text }) => [kind, text])).toEqual([
       ["removed", "Dear all,"],
       ["added", "Dear friends,"],
     ]);
@@ -125,8 +125,8 @@ describe("edit_current_editor_document (DOC-05)", () => {
       ["edit", "letter.md", "Changed in the editor: letter.md (+2, -1 lines)", "success"],
       ["edit", "letter.md", "Changed in the editor: letter.md (+1, -1 lines)", "success"],
     ]);
-    expect(operations.map(({ operation_id }) => operation_id)).toEqual([last?.operation_id, told?.operation_id]);
-    expect(await get(`/threads/${thread}/operations/${told?.operation_id}/diff`)).toMatchObject({
+    expect(operations.map(({ operation_id }) => operation_id)).toEqual([last?.operation_id, event?.operation_id]);
+    expect(await get(`/threads/${thread}/operations/${event?.operation_id}/diff`)).toMatchObject({
       added: 1,
       removed: 1,
       reason: null,
@@ -139,13 +139,13 @@ describe("edit_current_editor_document (DOC-05)", () => {
     expect(changes.every((change) => JSON.stringify(change) === "{}")).toBe(true);
 
     const undo = (id: string | undefined): Promise<Response> => post(`/threads/${thread}/operations/${id}/undo`);
-    expect((await undo(told?.operation_id)).status).toBe(409);
+    expect((await undo(event?.operation_id)).status).toBe(409);
     expect(await (await undo(last?.operation_id)).json()).toMatchObject({
       status: "undone",
       content: first,
       can_undo: false,
     });
-    expect(await (await undo(told?.operation_id)).json()).toMatchObject({ status: "undone", content: original });
+    expect(await (await undo(event?.operation_id)).json()).toMatchObject({ status: "undone", content: original });
     expect(await readdir(server.config.workspace)).toEqual(["letter.md"]);
     model.assertFinished();
   });
@@ -207,8 +207,8 @@ describe("edit_current_editor_document (DOC-05)", () => {
     await turn(thread, say("Sign it."), shown);
     const [asked] = Waiting.parse(await get(`/threads/${thread}/approvals`));
     expect(asked?.value.operation).toMatchObject({ type: "EditDocument", lines_added: 2, lines_removed: 2 });
-    const [told] = await turn(thread, approve, shown);
-    expect(told?.content).toBe(changed);
+    const [event] = await turn(thread, approve, shown);
+    expect(event?.content).toBe(changed);
     const [line, end, file, refused, notFound] = model.requests
       .slice(1)
       .map(({ messages }) => String(messages.at(-1)?.content));
@@ -271,7 +271,7 @@ describe("edit_current_editor_document (DOC-05)", () => {
   it.each([
     ["is read-only", { ...document, editor: { editable: false } }, "read-only"],
     ["has this text already", { ...document, content: first }, "Nothing changed"],
-  ])("tells the model when the document %s", async (_, shown, words) => {
+  ])("returns an error to the model when the document %s", async (_, shown, words) => {
     const thread = await newThread();
     model.push(edit(first), { text: "I see." });
     const edits = [...(await turn(thread, say("Change it."), shown))];

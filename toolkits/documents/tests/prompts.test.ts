@@ -35,7 +35,7 @@ describe("the texts of the document profile", () => {
     expect(text).toContain("No headings, no lists, and do nothing more.");
   });
 
-  it("tell the progress, with what was tried in vain", () => {
+  it("state the progress, with what failed", () => {
     expect(progress).toBe("Progress: 1 of 3 files are moved. 1 could not be moved.");
   });
 

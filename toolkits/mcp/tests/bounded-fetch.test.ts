@@ -55,23 +55,23 @@ describe("fetch for an MCP server", () => {
   it.each([
     ["is too large", "/huge", "it sent more than 10 MB in one answer"],
     ["breaks off", "/cut", "its answer broke off"],
-  ])("tells of an answer that %s, and fails its reader", async (_, path, problem) => {
-    const told: string[] = [];
-    const response = await boundedFetch((found) => told.push(found))(`${url}${path}`, { method: "POST" });
+  ])("reports a response that %s, and fails its reader", async (_, path, problem) => {
+    const problems: string[] = [];
+    const response = await boundedFetch((found) => problems.push(found))(`${url}${path}`, { method: "POST" });
     await expect(response.text()).rejects.toThrow(problem);
-    expect(told).toEqual([problem]);
+    expect(problems).toEqual([problem]);
   });
 
-  it("hands on what is small, and says nothing of a reader that goes away", async () => {
-    const told: string[] = [];
-    const fetchIt = boundedFetch((found) => told.push(found));
+  it("passes on a small response, and reports nothing when the reader cancels", async () => {
+    const problems: string[] = [];
+    const fetchIt = boundedFetch((found) => problems.push(found));
     expect(await (await fetchIt(`${url}/small`, { method: "POST" })).text()).toBe("small");
     const reader = (await fetchIt(`${url}/endless`, { method: "POST" })).body?.getReader();
     expect((await reader?.read())?.done).toBe(false);
     const next = reader?.read();
     await reader?.cancel();
     expect((await next)?.done).toBe(true);
-    expect(told).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it("opens no stream of the server's own messages, but goes on with one that was cut", async () => {

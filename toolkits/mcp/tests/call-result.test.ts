@@ -45,7 +45,7 @@ describe("the answer to a call of an MCP tool", () => {
     });
   });
 
-  it("that holds more parts than anybody reads is refused before they are read", () => {
+  it("that holds more parts than the limit is refused before they are read", () => {
     const many = { content: Array.from({ length: 300_000 }, () => ({ type: "video" })) };
     const result = readCallResult("s", "t", many);
     expect(result.message).toContain("<=10000 items");

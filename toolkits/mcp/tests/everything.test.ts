@@ -38,8 +38,8 @@ beforeAll(async () => {
   const graphs = join(folder, "langgraph.json");
   const workflow = fileURLToPath(new URL("../../../src/graph/workflow.ts", import.meta.url));
   await writeFile(graphs, JSON.stringify({ graphs: { agent: `${workflow}:workflow` } }));
-  // The shell leads the group of both; what the server is told is kept, so that it can be killed in the middle of a call.
-  const script = `echo $$ >> ${folder}/leaders; tee -a ${folder}/told | "$0" "$1" stdio`;
+  // The shell leads the group of both; the input of the server is kept in a file, so that it can be killed in the middle of a call.
+  const script = `echo $$ >> ${folder}/leaders; tee -a ${folder}/input | "$0" "$1" stdio`;
   const allowed = { effect: "pure", approval: "allow" };
   const mcpFile = join(folder, "mcp.json");
   const servers = {
@@ -88,7 +88,7 @@ async function waitingIn(threadId: string): Promise<unknown> {
 }
 
 /** What the tools of a thread have answered, in order, and the last words. */
-async function told(threadId: string): Promise<{ results: string[]; lastWords: string }> {
+async function answersIn(threadId: string): Promise<{ results: string[]; lastWords: string }> {
   // The shape is what the assertions look at.
   const { messages } = (await server.client.threads.getState(threadId)).values as {
     messages: { type: string; content: string }[];
@@ -110,21 +110,21 @@ describe("the official everything server, by its input and output", () => {
     const waiting = await waitingIn(thread_id);
     expect(waiting).toMatchObject([{ tool: "everything__get-sum", args: { a: 2, b: 40 } }]);
     expect(JSON.stringify(waiting)).toContain('of the MCP server \\"everything\\"');
-    // Nothing has reached the server before the yes.
-    expect((await linesOf("told")).filter((line) => line.includes("tools/call"))).toEqual([]);
+    // Nothing has reached the server before the approval.
+    expect((await linesOf("input")).filter((line) => line.includes("tools/call"))).toEqual([]);
 
     await run(thread_id, "", { resume: { decisions: [{ type: "approve" }] } });
     expect(await waitingIn(thread_id)).toMatchObject([{ tool: "everything__trigger-long-running-operation" }]);
 
     const ended = run(thread_id, "", { resume: { decisions: [{ type: "approve" }] } });
     await expect
-      .poll(() => linesOf("told"), soon)
+      .poll(() => linesOf("input"), soon)
       .toContainEqual(expect.stringContaining('"name":"trigger-long-running-operation"'));
     const [leader] = await linesOf("leaders");
     process.kill(-Number(leader), "SIGKILL");
     await ended;
 
-    const { results, lastWords } = await told(thread_id);
+    const { results, lastWords } = await answersIn(thread_id);
     expect(results[0]).toContain("42");
     expect(results[1]).toMatch(/^Error \(network\): The MCP server everything went away during the call: .*SIGKILL/u);
     expect(results[1]).toContain("not known");
@@ -140,7 +140,7 @@ describe("the official everything server, by its input and output", () => {
     const { thread_id } = await server.client.threads.create();
     model.push({ toolCalls: [{ name: "everything__get-env", arguments: {} }] }, { text: "Seen." });
     await run(thread_id, "What is in the environment?");
-    const { results } = await told(thread_id);
+    const { results } = await answersIn(thread_id);
     expect(results[0]).toContain("only-for-the-server");
     expect(results[0]).not.toContain("MILLRACE_HIDDEN");
   });

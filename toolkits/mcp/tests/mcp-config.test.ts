@@ -101,7 +101,7 @@ describe("the sources of the configured file", () => {
     return { listed: servers.list().map(({ name, problem, state }) => ({ name, problem, now: state?.now })), logged };
   };
 
-  it("are none where there is no file, unless somebody has named it", () => {
+  it("are none where there is no file, unless the operator has named it", () => {
     expect(open(join(folder, "absent.json"), true)).toEqual({ listed: [], logged: [] });
     expect(() => open(join(folder, "absent.json"))).toThrow("absent.json is not there");
   });

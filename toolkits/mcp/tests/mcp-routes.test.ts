@@ -107,7 +107,7 @@ it("takes over what a person or another server writes into the file", async () =
   await write({ fake: { ...entry(), enabled: false } });
   expect(await states()).toEqual(["fake off"]);
   await write({ other: entry() });
-  // Without anybody who looks at the list: by the next run.
+  // Without a request for the list: by the next run.
   const { thread_id } = await client.threads.create();
   await client.runs.wait(thread_id, "agent", { input: { messages: [{ role: "user", content: "Hello" }] } });
   await expect.poll(async () => await readFile(join(folder, "log"), "utf8")).toMatch(/^start \d+\n[^]*start \d+/u);

@@ -166,7 +166,7 @@ describe("an MCP server", () => {
     expect((await fixture.call("image")).content).toBe("[image image/png, 3 bytes, not shown]");
   });
 
-  it("that says it has other tools is asked for them; when it does not tell, the old ones are kept with a warning", async () => {
+  it("that announces other tools is asked for them; when it does not list them, the old ones are kept with a warning", async () => {
     await using fixture = aSource("well", { connectSeconds: 3 });
     await fixture.call("grow");
     expect(await fixture.call("grown")).toMatchObject({ success: true, content: "ran grown" });
@@ -217,35 +217,32 @@ describe("an MCP server", () => {
     expect(fixture.warnings).toMatchObject([{ message: "mcp_server_down", reason: expect.stringContaining(reason) }]);
   });
 
-  it.each(["http", "stdio"] as const)(
-    "that repeats the key it does not take is not told with it (%s)",
-    async (kind) => {
-      const key = "canary-key-0193bd";
-      const refusing = createServer((request, response) => {
-        response.writeHead(401).end(`No such token: ${request.headers.authorization}`);
-      });
-      onTestFinished(() => void refusing.close());
-      refusing.listen(0, "127.0.0.1");
-      await once(refusing, "listening");
-      // A server that listens on a port has an AddressInfo.
-      const { port } = refusing.address() as AddressInfo;
-      const script = 'console.error("No such token: " + process.env.TOKEN); process.exit(1)';
-      const transports: Record<typeof kind, McpServerConfig["transport"]> = {
-        http: { kind: "http", url: `http://127.0.0.1:${port}/mcp`, headers: { authorization: `Bearer ${key}` } },
-        stdio: {
-          kind: "stdio",
-          command: process.execPath,
-          args: ["-e", script],
-          cwd: folder,
-          environment: { TOKEN: key },
-        },
-      };
-      await using fixture = aSource("well", { transport: transports[kind], secrets: [key] });
-      expect(await fixture.source.tools(never)).toEqual([]);
-      expect(fixture.warnings).toMatchObject([{ reason: expect.stringContaining("No such token") }]);
-      expect(JSON.stringify(fixture.warnings)).not.toContain(key);
-    },
-  );
+  it.each(["http", "stdio"] as const)("that repeats a refused key is reported without the key (%s)", async (kind) => {
+    const key = "canary-key-0193bd";
+    const refusing = createServer((request, response) => {
+      response.writeHead(401).end(`No such token: ${request.headers.authorization}`);
+    });
+    onTestFinished(() => void refusing.close());
+    refusing.listen(0, "127.0.0.1");
+    await once(refusing, "listening");
+    // A server that listens on a port has an AddressInfo.
+    const { port } = refusing.address() as AddressInfo;
+    const script = 'console.error("No such token: " + process.env.TOKEN); process.exit(1)';
+    const transports: Record<typeof kind, McpServerConfig["transport"]> = {
+      http: { kind: "http", url: `http://127.0.0.1:${port}/mcp`, headers: { authorization: `Bearer ${key}` } },
+      stdio: {
+        kind: "stdio",
+        command: process.execPath,
+        args: ["-e", script],
+        cwd: folder,
+        environment: { TOKEN: key },
+      },
+    };
+    await using fixture = aSource("well", { transport: transports[kind], secrets: [key] });
+    expect(await fixture.source.tools(never)).toEqual([]);
+    expect(fixture.warnings).toMatchObject([{ reason: expect.stringContaining("No such token") }]);
+    expect(JSON.stringify(fixture.warnings)).not.toContain(key);
+  });
 
   it("that was down is tried again beside the runs, and its tools come back", async () => {
     await using fixture = aSource("down-until-file");
@@ -321,7 +318,7 @@ function leavingProgram(logFile: string): string {
     process.exit(tools.length > 0 ? 7 : 1);`;
 }
 
-/** Whether a process still runs; one that has ended and that nobody has asked after does not. */
+/** Whether a process still runs. A zombie, for which its parent has not waited yet, has ended. */
 function lives(pid: number): boolean {
   const { status, stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return status === 0 && !stdout.startsWith("Z");

@@ -22,11 +22,11 @@ it("the session of docs/toolkits/memory.md does what it says, step by step", asy
     const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", lines]);
     said.push(stdout);
   }
-  const [saved, told, replaced, ...others] = said;
+  const [saved, context, replaced, ...others] = said;
   expect(others).toEqual([]);
   expect(saved).toContain('"content":"Wants answers in metric units"');
-  expect(told).toContain('"name":"memory"');
-  expect(told).toMatch(/employer: Acme\\n- \[\w{8}\] preference: Wants answers in metric units/u);
+  expect(context).toContain('"name":"memory"');
+  expect(context).toMatch(/employer: Acme\\n- \[\w{8}\] preference: Wants answers in metric units/u);
   expect(replaced).toMatch(/"data":\[\{[^\]]*"content":"Globex"[^\]]*\}\].*"deleted":2/su);
   expect(replaced).not.toContain("Acme");
 });

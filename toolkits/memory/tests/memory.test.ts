@@ -82,7 +82,7 @@ describe("what a model saves", () => {
     expect(await bob.list()).toEqual([]);
   });
 
-  it("is kept in Chinese, told to a greeting too, and outlives the server", async () => {
+  it("is kept in Chinese, shown for a greeting too, and outlives the server", async () => {
     const cat = by("cat");
     const { said } = await cat.say(await cat.thread(), "请记住：我住在上海。", [
       manage({ action: "save", kind: "entity", slot: "城市", content: "上海" }),
@@ -147,8 +147,8 @@ describe("what a model saves", () => {
   });
 });
 
-describe("what a session was told", () => {
-  it("stays byte for byte the same, whatever is saved, changed or deleted meanwhile, and after a restart", async () => {
+describe("the memories shown in a session", () => {
+  it("stay byte for byte the same, whatever is saved, changed or deleted meanwhile, and after a restart", async () => {
     const fay = by("fay");
     const id = await fay.save("Studies law");
     const thread = await fay.thread();
@@ -229,9 +229,9 @@ describe("the API", () => {
     await Promise.all(Array.from({ length: 200 }, (_, at) => owner().save(`Fact ${at}`)));
     const ids = Listed.parse(await owner().json("GET", "/api/memory")).data.map(({ id }) => id);
     expect(await (await owner().send("POST", "/api/memory", body)).text()).toContain("200 of 200 memories are there");
-    const told = systemOf(await owner().say(await owner().thread(), "Tell me Fact 7"));
-    expect(told).toContain("] Fact 7\n");
-    expect(told.match(/\] Fact \d+/gu)?.length).toBeLessThan(150);
+    const system = systemOf(await owner().say(await owner().thread(), "Tell me Fact 7"));
+    expect(system).toContain("] Fact 7\n");
+    expect(system.match(/\] Fact \d+/gu)?.length).toBeLessThan(150);
     await owner().json("DELETE", `/api/memory/${String(ids[0])}`);
     expect((await owner().send("POST", "/api/memory", body)).status).toBe(200);
   });

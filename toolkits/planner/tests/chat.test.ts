@@ -23,23 +23,23 @@ afterEach(async () => {
 
 const Item = z.looseObject({ type: z.string(), content: z.string().default("") });
 
-interface Told {
+interface ChatEvent {
   event: string;
   id: string | undefined;
   data: z.infer<typeof Item>;
 }
 
 /** Every event of a stream, to its end. */
-async function eventsOf(response: Response): Promise<Told[]> {
-  const told = await readEvents(response);
-  return told.map(({ event = "message", id, data }) => ({ event, id, data: Item.parse(data) }));
+async function eventsOf(response: Response): Promise<ChatEvent[]> {
+  const events = await readEvents(response);
+  return events.map(({ event = "message", id, data }) => ({ event, id, data: Item.parse(data) }));
 }
 
 const stream = (body: object, headers: Record<string, string> = {}) =>
   server.send("POST", "/api/ai/chat/stream", body, headers);
 const say = (text: string, more: object = {}) => ({ messages: [{ role: "user", text }], ...more });
-const words = (told: readonly Told[]): string =>
-  told.flatMap(({ event, data }) => (event === "message" ? [data.content] : [])).join("");
+const textOf = (events: readonly ChatEvent[]): string =>
+  events.flatMap(({ event, data }) => (event === "message" ? [data.content] : [])).join("");
 const creates = (...titles: string[]): ModelStep => ({
   toolCalls: titles.map((title) => ({ name: "create_task", arguments: { title } })),
 });
@@ -60,13 +60,13 @@ describe("POST /api/ai/chat/stream", () => {
     const response = await stream(body);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/event-stream");
-    const told = await eventsOf(response);
-    expect(words(told)).toBe("Good morning to you.");
-    expect(new Set(told.map(({ event }) => event))).toEqual(new Set(["message", "done"]));
-    for (const { event, data } of told.slice(0, -1)) {
+    const events = await eventsOf(response);
+    expect(textOf(events)).toBe("Good morning to you.");
+    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(["message", "done"]));
+    for (const { event, data } of events.slice(0, -1)) {
       expect([event, data]).toEqual(["message", { type: "text", content: expect.any(String) }]);
     }
-    expect(told.at(-1)).toMatchObject({ event: "done", data: { type: "done" } });
+    expect(events.at(-1)).toMatchObject({ event: "done", data: { type: "done" } });
     expect(model.requests.at(-1)?.body).toMatchObject({ max_tokens: 2000 });
     expect(lastSystem()).toContain("Be brief.");
     expect(lastSystem()).not.toContain("You manage tasks");
@@ -74,8 +74,8 @@ describe("POST /api/ai/chat/stream", () => {
 
   it("creates several tasks one by one, with a card for each and a last sentence", async () => {
     model.push(creates("one", "two", "three"), { text: "I have created 3 tasks." });
-    const told = await eventsOf(await stream(say("Create 3 tasks: one, two and three")));
-    const cards = told.filter(({ event }) => event === "tool").map(({ data }) => data);
+    const events = await eventsOf(await stream(say("Create 3 tasks: one, two and three")));
+    const cards = events.filter(({ event }) => event === "tool").map(({ data }) => data);
     for (const title of ["one", "two", "three"]) {
       const begun = cards.find(({ status, params }) => status === "running" && JSON.stringify(params).includes(title));
       expect(begun).toMatchObject({ type: "tool", name: "create_task", params: { title } });
@@ -83,8 +83,8 @@ describe("POST /api/ai/chat/stream", () => {
       expect(ended).toMatchObject({ name: "create_task", message: `Task created: "${title}".` });
     }
     expect(cards).toHaveLength(6);
-    expect(words(told)).toContain("I have created 3 tasks.");
-    expect(told.at(-1)?.event).toBe("done");
+    expect(textOf(events)).toContain("I have created 3 tasks.");
+    expect(events.at(-1)?.event).toBe("done");
     expect(await titles()).toEqual(["one", "two", "three"]);
     expect(lastSystem()).toContain("You manage tasks");
   });
@@ -96,15 +96,15 @@ describe("POST /api/ai/chat/stream", () => {
     model.push({ text: "Good morning to you.", hold: { after: 1, until: held.promise } }, { text: "Good evening." });
     const response = await stream(say("Tell me a joke"));
     const again = response.headers.get("location") ?? "";
-    const told: string[] = [];
+    const events: string[] = [];
     const read = async (): Promise<void> => {
       for await (const { event = "message" } of eachOf(response)) {
-        told.push(event);
-        if (told.length === 1) void server.close();
+        events.push(event);
+        if (events.length === 1) void server.close();
       }
     };
     await expect(read()).rejects.toThrow("terminated");
-    expect(told).not.toContain("done");
+    expect(events).not.toContain("done");
     await server.close();
     held.resolve();
     server = await server.restart();
@@ -117,9 +117,9 @@ describe("POST /api/ai/chat/stream", () => {
       '<tool_use>\n<invoke name="create_task">\n<parameter name="title">one</parameter>\n</invoke>\n</tool_use>';
     model.push({ text: `I will create it.\n\n${call}` });
     const system = `You manage tasks. To act, write:\n${call}`;
-    const told = await eventsOf(await stream({ ...say("Create the task one"), system }));
-    expect(words(told)).toBe(`I will create it.\n\n${call}`);
-    expect(told.filter(({ event }) => event === "tool")).toEqual([]);
+    const events = await eventsOf(await stream({ ...say("Create the task one"), system }));
+    expect(textOf(events)).toBe(`I will create it.\n\n${call}`);
+    expect(events.filter(({ event }) => event === "tool")).toEqual([]);
     expect(model.requests.at(-1)?.toolNames).toEqual([]);
     expect(lastSystem()).toContain(system);
     expect(await titles()).toEqual([]);
@@ -136,7 +136,7 @@ describe("POST /api/ai/chat/stream", () => {
       system: `To act, write:\n${call}`,
       model: "ollama:deepseek-coder:6.7b",
     };
-    expect(words(await eventsOf(await stream(body)))).toBe(`I will create it.\n\n${call}`);
+    expect(textOf(await eventsOf(await stream(body)))).toBe(`I will create it.\n\n${call}`);
     expect(await titles()).toEqual([]);
   });
 
@@ -144,10 +144,10 @@ describe("POST /api/ai/chat/stream", () => {
     const call =
       '<tool_use>\n<invoke name="create_task">\n<parameter name="title">one</parameter>\n</invoke>\n</tool_use>';
     model.push({ text: `I will create it.\n${call}` }, { text: "It is there." });
-    const told = await eventsOf(await stream(say("Create the task one", { context: { tool_protocol: "text" } })));
+    const events = await eventsOf(await stream(say("Create the task one", { context: { tool_protocol: "text" } })));
     expect(model.requests.at(0)?.toolNames).toEqual([]);
     expect(lastSystem()).toContain("<tool_use>");
-    expect(words(told)).toBe("I will create it.\n\nIt is there.");
+    expect(textOf(events)).toBe("I will create it.\n\nIt is there.");
     expect(await titles()).toEqual(["one"]);
   });
 
@@ -191,18 +191,18 @@ describe("POST /api/ai/chat/stream", () => {
     model.push({ toolCalls: [{ name: "delete_task", arguments: { task_id: data.id } }] });
     const first = await stream(say("Delete the task old"), { "accept-language": "zh" });
     const thread_id = first.headers.get("x-thread-id");
-    const told = await eventsOf(first);
-    const question = told.find(({ event }) => event === "question")?.data;
+    const events = await eventsOf(first);
+    const question = events.find(({ event }) => event === "question")?.data;
     expect(question).toMatchObject({ kind: "confirmation", tool: "delete_task", params: { task_id: data.id } });
     expect(question?.["question"]).toContain("删除任务“old”");
-    expect(words(told)).toContain("删除任务“old”");
-    expect(told.at(-1)?.event).toBe("done");
+    expect(textOf(events)).toContain("删除任务“old”");
+    expect(events.at(-1)?.event).toBe("done");
     expect(await titles()).toEqual(["old"]);
 
     model.push({ text: "The task is gone." });
     const answered = await eventsOf(await stream(say("允许", { thread_id })));
     expect(answered.find(({ data: { status } }) => status === "success")?.data).toMatchObject({ name: "delete_task" });
-    expect(words(answered)).toContain("The task is gone.");
+    expect(textOf(answered)).toContain("The task is gone.");
     expect(await titles()).toEqual([]);
   });
 
@@ -210,21 +210,21 @@ describe("POST /api/ai/chat/stream", () => {
     model.push(creates("one"), { text: "It is there, and a few words more." });
     const first = await stream(say("Create the task one"));
     const location = first.headers.get("location") ?? "";
-    const told = await eventsOf(first);
-    const middle = told.findIndex(({ event }) => event === "tool");
-    const again = await server.send("GET", location, undefined, { "last-event-id": told[middle]?.id ?? "" });
-    expect(await eventsOf(again)).toEqual(told.slice(middle + 1));
+    const events = await eventsOf(first);
+    const middle = events.findIndex(({ event }) => event === "tool");
+    const again = await server.send("GET", location, undefined, { "last-event-id": events[middle]?.id ?? "" });
+    expect(await eventsOf(again)).toEqual(events.slice(middle + 1));
   });
 
   it("sends a failure with its type and message, and ends without done", async () => {
     model.push({ fault: { kind: "status", status: 401 } });
-    const told = await eventsOf(await stream(say("Tell me a joke", { context: { on_error: "fail" } })));
-    expect(told.at(-1)).toMatchObject({ event: "error", data: { type: "error", errorType: "auth" } });
-    expect(told.at(-1)?.data["message"]).toEqual(expect.stringMatching(/.+/u));
+    const events = await eventsOf(await stream(say("Tell me a joke", { context: { on_error: "fail" } })));
+    expect(events.at(-1)).toMatchObject({ event: "error", data: { type: "error", errorType: "auth" } });
+    expect(events.at(-1)?.data["message"]).toEqual(expect.stringMatching(/.+/u));
   });
 });
 
-describe("a client of the chat that goes before the answer", () => {
+describe("a client that disconnects before the answer", () => {
   /** How the run of a client ends that leaves in the midst of its answer. */
   async function endAfterLeaving(path: string, more: object): Promise<string> {
     const { promise: said, resolve: sayOn } = Promise.withResolvers<void>();
@@ -258,7 +258,7 @@ describe("a client of the chat that goes before the answer", () => {
     expect(await endAfterLeaving(path, { on_disconnect: "cancel" })).toBe("interrupted");
   });
 
-  it("is answered after what works on the conversation already, and told how many come before", async () => {
+  it("waits for the run in progress, and its response names its place in the queue", async () => {
     const { promise: said, resolve: sayOn } = Promise.withResolvers<void>();
     model.push({ text: "The first answer.", hold: { after: 1, until: said } }, { text: "The second answer." });
     const { thread_id } = await server.client.threads.create();
@@ -267,8 +267,8 @@ describe("a client of the chat that goes before the answer", () => {
     const second = await stream(say("And another", { thread_id }));
     expect(second.headers.get("x-queue-position")).toBe("1");
     sayOn();
-    expect(words(await eventsOf(await first))).toBe("The first answer.");
-    expect(words(await eventsOf(second))).toBe("The second answer.");
+    expect(textOf(await eventsOf(await first))).toBe("The first answer.");
+    expect(textOf(await eventsOf(second))).toBe("The second answer.");
   });
 });
 
@@ -322,7 +322,7 @@ describe("POST /api/ai/chat", () => {
     [say("x", { max_tokens: 0 }), 400],
     [say("x", { stream: true }), 400],
     [say("x", { thread_id: "6d0f9d0c-0b0a-4908-8706-050403020100" }), 404],
-    [say("x", { assistant_id: "nobody" }), 404],
+    [say("x", { assistant_id: "missing" }), 404],
   ])("refuses %j with %i, and leaves nothing behind", async (body, status) => {
     expect((await server.send("POST", "/api/ai/chat", body)).status).toBe(status);
     expect(await server.client.threads.search()).toEqual([]);

@@ -6,9 +6,9 @@ import { wholeAnswer } from "../routes/chat-answer.ts";
 
 test("collects no text for a client that disconnected while its run started, and reports the disconnect", async () => {
   let left = 0;
-  let told: unknown = "nothing yet";
+  let answer: unknown = "nothing yet";
   await respondToClosedClient(async (context) => {
-    told = await wholeAnswer(context, {
+    answer = await wholeAnswer(context, {
       events: async function* (signal) {
         yield [];
         if (!signal.aborted) await once(signal, "abort");
@@ -19,5 +19,5 @@ test("collects no text for a client that disconnected while its run started, and
     });
     return RESPONSE_ALREADY_SENT;
   });
-  expect([told, left]).toEqual([undefined, 1]);
+  expect([answer, left]).toEqual([undefined, 1]);
 });

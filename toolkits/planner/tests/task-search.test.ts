@@ -73,27 +73,27 @@ describe("a search for tasks", () => {
   });
 });
 
-it("a change of a task is told by the feed to its owner alone", async () => {
+it("the feed reports a change of a task to its owner alone", async () => {
   const closing = new AbortController();
-  const heard: Record<string, string> = { ada: "", bob: "" };
+  const received: Record<string, string> = { ada: "", bob: "" };
   const follow = async (owner: string): Promise<void> => {
     const response = await fetch(`${server.url}/feed`, { headers: as(owner), signal: closing.signal });
     const decoder = new TextDecoder();
-    for await (const piece of response.body ?? []) heard[owner] += decoder.decode(piece, { stream: true });
+    for await (const piece of response.body ?? []) received[owner] += decoder.decode(piece, { stream: true });
   };
   const readers = ["ada", "bob"].map((owner) => follow(owner).catch(() => undefined));
   try {
-    await expect.poll(() => Object.values(heard).every((text) => text.includes('"state"'))).toBe(true);
-    const id = await create({ title: "Told" });
-    await expect.poll(() => heard["ada"]).toContain(`"type":"task","id":"${id}","thread_id":null,"what":"created"`);
+    await expect.poll(() => Object.values(received).every((text) => text.includes('"state"'))).toBe(true);
+    const id = await create({ title: "Reported" });
+    await expect.poll(() => received["ada"]).toContain(`"type":"task","id":"${id}","thread_id":null,"what":"created"`);
     await server.send("PATCH", `/api/tasks/${id}`, { completed: true }, as("ada"));
-    await expect.poll(() => heard["ada"]).toContain('"what":"changed"');
+    await expect.poll(() => received["ada"]).toContain('"what":"changed"');
     await server.send("DELETE", `/api/tasks/${id}`, undefined, as("ada"));
-    await expect.poll(() => heard["ada"]).toContain('"what":"deleted"');
+    await expect.poll(() => received["ada"]).toContain('"what":"deleted"');
     const own = await create({ title: "Of bob" }, "bob");
-    await expect.poll(() => heard["bob"]).toContain(own);
-    expect(heard["bob"]).not.toContain(id);
-    expect(heard["ada"]).not.toContain(own);
+    await expect.poll(() => received["bob"]).toContain(own);
+    expect(received["bob"]).not.toContain(id);
+    expect(received["ada"]).not.toContain(own);
   } finally {
     closing.abort();
     await Promise.all(readers);

@@ -8,7 +8,7 @@ import { startModelServer, type ModelServer, type ModelStep } from "@millrace/te
 import { projectFolder } from "../../../tests/support/source-files.ts";
 import { startTestServer, type TestServer } from "../../../tests/support/test-server.ts";
 
-/** Rules by which a thread is its maker's, or everybody's where it says so; the header says who calls. */
+/** Access rules: the readers of a thread are its creator, or those in its metadata. The header names the caller. */
 const rules = `import { Auth } from "@langchain/langgraph-sdk/auth";
 export const auth = new Auth()
   .authenticate((request) => request.headers.get("x-user"))

@@ -33,8 +33,8 @@ async function delayed(id: string, input: object | null = messages("Later")): Pr
 }
 
 const kindsOf = async (runId: string): Promise<(string | undefined)[]> => {
-  const told = await readEvents(await server.send("GET", `/api/ai/chat/stream/${runId}`));
-  return told.map(({ event = "message" }) => event);
+  const events = await readEvents(await server.send("GET", `/api/ai/chat/stream/${runId}`));
+  return events.map(({ event = "message" }) => event);
 };
 const question = { toolCalls: [{ name: "ask_followup_question", arguments: { question: "Which day is it for?" } }] };
 

@@ -224,7 +224,7 @@ describe("availability", () => {
     return model.requests[from]?.toolNames ?? [];
   };
 
-  it("is not offered without an embedding model; a run that names it is told what is missing", async () => {
+  it("is not offered without an embedding model; a run that names it gets an error that says what is missing", async () => {
     await start({});
     expect(await toolNames()).not.toContain("semantic_search");
     const { said } = await search({ query: "cats" }, { tools: ["semantic_search"] });

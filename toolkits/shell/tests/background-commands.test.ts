@@ -11,7 +11,7 @@ afterEach(async () => {
   await app.close();
 });
 
-const told = (index: number): string =>
+const notesIn = (index: number): string =>
   (app.model.requests[index]?.messages ?? [])
     .map(wireText)
     .filter((text) => text.includes("Background"))
@@ -60,9 +60,9 @@ it("reports an ended background command once to the next model call, with its ou
   await app.send("and?", { mode: "free_work" });
   await app.send("bye", { mode: "free_work" });
   const last = app.model.requests.length;
-  expect(told(last - 2)).toContain(
+  expect(notesIn(last - 2)).toContain(
     `Background command ${running[0]?.id} (echo built; exit 4) has ended with exit code 4`,
   );
-  expect(told(last - 2)).toContain("built");
-  expect(told(last - 1)).toBe("");
+  expect(notesIn(last - 2)).toContain("built");
+  expect(notesIn(last - 1)).toBe("");
 });

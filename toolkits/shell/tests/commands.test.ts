@@ -128,13 +128,13 @@ const harmful = [
   ..."sudo ls|sudo -n true|su -c ls|su - root|doas ls|pkexec ls|runuser -u root ls|chroot / ls|nsenter -t 1 ls|/usr/bin/sudo ls|'sudo' ls|su\\do ls|s\"u\"do ls|SUDO ls|env sudo ls|sh -c 'sudo ls'|true; sudo ls|shutdown now|reboot|halt -f|poweroff|init 0|telinit 6|systemctl poweroff|systemctl stop x|service x stop|crontab -r|crontab x|at now|launchctl unload x|mkfs /dev/sda|mkfs.ext4 /dev/sda1|mke2fs x|fdisk /dev/sda|parted /dev/sda|wipefs -a /dev/sda|blkdiscard x|mount /dev/sda /mnt|umount /|losetup x|cryptsetup x|dd if=/dev/zero of=/dev/sda|dd of=/etc/passwd if=x|swapoff -a|insmod x.ko|rmmod x|modprobe x|sysctl -w a=b|iptables -F|nft flush ruleset|ufw disable|passwd root|useradd x|userdel x|usermod -aG sudo x|visudo|chpasswd|killall node|pkill -f node|kill -9 -1|kill -1|kill 1|setcap x y|kexec x".split(
     "|",
   ),
-  // Writing where nobody may.
+  // Writing to files of the system and of the user.
   ..."echo a > /etc/passwd|echo a >> /etc/hosts|echo a >/dev/sda|echo a > ~/.ssh/authorized_keys|echo a >> ~/.bashrc|echo a >> $HOME/.profile|cat x > /boot/x|cp x /usr/bin/ls|cp x ~/.ssh/id|ln -s / /etc/x|install x /usr/bin/x|sed -i s/a/b/ /etc/passwd|touch /etc/x|mkdir /etc/x|rsync a /etc/|echo a &> /etc/x|echo a 2>/etc/x|echo a > /proc/sysrq-trigger".split(
     "|",
   ),
   "echo a | tee /etc/x",
   "echo a | tee -a ~/.zshrc",
-  // Code that nobody sees.
+  // Code that the command does not show.
   "echo x |& sh",
   "cat a.txt | xargs sh -c",
   '"$(echo rm)" x',
@@ -222,7 +222,7 @@ const harmful = [
   Array.from({ length: 60 }, () => "true").join(" && "),
 ];
 
-/** Commands that a person may say yes to, and that nobody runs without: each could do more than it seems. */
+/** Commands that need an approval: each could do more than it seems. */
 const asked = [
   ..."npm test|npm install|node a.js|python3 a.py|make|cargo build|git status|git log|git diff|git commit -m x|git push|git checkout .|git clean -fd|git reset --hard|./run.sh|bash run.sh|sh ./x|rm a.txt|rm -r build|rm -rf node_modules|mv a b|cp a b|touch a|mkdir a|sed -i s/a/b/ a.txt|sed -n 1p a.txt|awk '{print}' a.txt|awk 'BEGIN{system(\"id\")}'|find . -name x|find . -exec ls {} +|find . -delete|xargs ls|sort a|sort -o b a|uniq a b|tee a|curl x|wget x|ssh x|scp a b|nc x 1|tar xf a.tar|unzip a|chmod +x a|kill 123|env|printenv|set|dd if=a of=b|vim a|less a|more a|man ls|tree -o x|date -s x|rg x --pre y|ack x|node -e 1|python -c 1|perl -e 1|ruby -e 1|php -r 1|lua a|tclsh|gdb x|time ls|nice ls|env ls|nohup ls|timeout 1 ls|command ls|busybox ls|xxd a|base64 a|openssl x|docker ps|pip install x|npx x|go run .|java x|javac x|gcc a.c|cmake .|mvn test|gradle build|dotnet run|ls *|ls ~|ls > a|ls >> a|ls; ls|ls && ls|ls & ls|ls $HOME|ls $(pwd)|ls `pwd`|ls\nls|cat < a|cat <<x\ny\nx|(ls)|A=1 ls|echo {a,b}|cat /etc/passwd|cat ../x|cat a/../../x|ls /|ls -la /root|ls ..|head -c 5 ~/x|grep x /etc/shadow|grep -f../x a|grep --file=/etc/x a|grep --file=../x a|grep -f/etc/x a|cat --x=~/y|diff a /etc/passwd|diff --from-file=/etc/passwd a|wc --files0-from=/x|du --files0-from=../x|/bin/ls|./ls|../ls|bin/cat a|LS|Cat a|cat C:/x|ls \\\\x|stat /proc/1/environ|cat a:../b".split(
     "|",

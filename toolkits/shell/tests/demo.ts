@@ -132,7 +132,7 @@ async function findMistake(
   note(asksToRun);
   const failed = await approve(server, thread, scripted, language);
   match(failed, /0\.625 !== 5\.5/u, `the check should fail with 0.625 in place of 5.5: ${failed}`);
-  match(failed, /differs only in blanks/u, `the first edit should not fit, and be told how: ${failed}`);
+  match(failed, /differs only in blanks/u, `the first edit should not fit, and the result should say why: ${failed}`);
   match(failed, /Changed src\/toll\.js \(1 place\)/u, `the second edit should fit: ${failed}`);
   ok(textOf(workspace, "src/toll.js").includes("Math.max("), "src/toll.js was not mended");
 }
@@ -162,10 +162,10 @@ async function changeCriticalFile(
   const before = textOf(workspace, "package.json");
   await turn(server, thread, request, scripted);
   match(await questionOf(server, thread), /package\.json/u, "the question should name the file");
-  equal(textOf(workspace, "package.json"), before, "package.json was changed before anybody said yes");
+  equal(textOf(workspace, "package.json"), before, "package.json was changed before the approval");
   note(asksToChange);
   await approve(server, thread, scripted, language);
-  match(textOf(workspace, "package.json"), /"version": "1\.0\.1"/u, "package.json was not changed after the yes");
+  match(textOf(workspace, "package.json"), /"version": "1\.0\.1"/u, "package.json was not changed after the approval");
 }
 
 async function takeBack(server: ServerProcess, workspace: string, thread: string, language: Language): Promise<void> {

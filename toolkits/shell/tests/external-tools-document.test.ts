@@ -32,7 +32,7 @@ describe("external tools of the user", () => {
     ".auto-coder/.autocodertools/broken": "no program",
   };
 
-  it("are told before the rules, with where they are, their help, and what holds for running them", async () => {
+  it("are listed before the rules, with their paths, their help and how they may be run", async () => {
     const running = await start({ files, script: [{ text: "Hello." }] });
     await running.send("Say hello, my friend", context);
     const messages = sent(running, 0);
@@ -47,7 +47,7 @@ describe("external tools of the user", () => {
     expect(messages[3]?.text).toContain("Write in verse.");
   });
 
-  it("are told with their project and folders, how they are run and how a new one is made (EXT-03)", async () => {
+  it("are listed with their project and folders, how they are run and how a new one is made (EXT-03)", async () => {
     const running = await start({
       files: { ...files, ".autocodertools/first.py": "# Usage: first" },
       script: [{ text: "Hello." }],
@@ -68,7 +68,7 @@ describe("external tools of the user", () => {
     }
   });
 
-  it("are not told to a model that has no tools", async () => {
+  it("are not listed for a model that has no tools", async () => {
     const running = await start({ files, script: [{ text: "Hello." }] });
     await running.send("Say hello, my friend", { ...context, chat_mode: "chat" });
     expect(sent(running, 0).map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);

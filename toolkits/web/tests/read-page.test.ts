@@ -56,7 +56,7 @@ describe("a page of HTML", () => {
     expect([url, isCut]).toEqual([`${server?.url}/a/b`, false]);
   });
 
-  it("that takes too long or is nested without end harms nobody", async () => {
+  it("that takes too long, is nested too deeply or is stopped is refused", async () => {
     const deep = "<div>".repeat(200_000);
     expect(["invalid_format", "timeout"]).toContain(await codeOf(pageText(deep, "http://a.example/", never, 3000)));
     expect(await codeOf(pageText("<p>a</p>".repeat(100_000), "http://a.example/", never, 1))).toBe("timeout");
@@ -121,8 +121,8 @@ describe("the encoding of a page", () => {
       "text/html; charset=utf-8",
       "中文",
     ],
-    ["UTF-8 where nobody says", Buffer.from("中文"), "text/html", "中文"],
-    ["UTF-8 where it is one that nobody knows", Buffer.from("中文"), "text/html; charset=nonsense", "中文"],
+    ["as UTF-8 where no encoding is named", Buffer.from("中文"), "text/html", "中文"],
+    ["as UTF-8 where the named encoding is unknown", Buffer.from("中文"), "text/html; charset=nonsense", "中文"],
     ["of western Europe", Buffer.from([0x63, 0x61, 0x66, 0xe9]), "text/plain; charset=iso-8859-1", "café"],
     ["with what is not valid replaced", Buffer.from([0x61, 0xff, 0x62]), "text/plain; charset=utf-8", "a\ufffdb"],
   ])("is read %s", (_, body, type, text) => {

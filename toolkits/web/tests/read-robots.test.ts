@@ -52,7 +52,7 @@ describe("the rules of a host (RFC 9309)", () => {
       "/a",
       false,
     ],
-    ["rules before any name are nobody's", "Disallow: /\nUser-agent: *\nAllow: /", "/a", true],
+    ["rules before any user agent apply to none", "Disallow: /\nUser-agent: *\nAllow: /", "/a", true],
     [
       "comments, marks and line ends are passed",
       "\uFEFFuser-agent : * # all\r\rDISALLOW : /a # why\r\nCrawl-delay: 9",

@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 const systemOf = (index: number): string => wireText(app.model.requests[index]?.messages[0] ?? { role: "none" });
-const told = (type: CustomEvent["type"]): CustomEvent[] => app.events.filter((event) => event.type === type);
+const eventsOf = (type: CustomEvent["type"]): CustomEvent[] => app.events.filter((event) => event.type === type);
 
 const page = (n: number) => ({ title: `Tide ${n}`, url: `https://example.com/${n}`, content: `High water at ${n}.` });
 const found = (...pages: object[]): WebReply => ({ body: JSON.stringify({ results: pages }) });
@@ -41,7 +41,7 @@ async function start(reply: (hit: WebHit) => WebReply, options: TestWorkflowOpti
 }
 
 describe("a run that wants the web searched", () => {
-  it("tells the model what was found in this call only, and keeps it on the reply (SEARCH-05)", async () => {
+  it("gives the model the results in this call only, and keeps them on the reply (SEARCH-05)", async () => {
     await start(() => found(page(1)), { script: [{ text: "At one." }, { text: "You are welcome." }] });
     const state = await app.send("when is high water", { mode: "free_work", web_search: "general" });
     await app.send("thank you", { mode: "free_work" });
@@ -56,20 +56,20 @@ describe("a run that wants the web searched", () => {
     expect(JSON.stringify(app.model.requests[1]?.messages)).not.toContain("Tide");
   });
 
-  it("tells its readers first that it searches, then what was found, then the answer (SEARCH-06)", async () => {
+  it("emits the start of the search, then its results, then the answer (SEARCH-06)", async () => {
     await start(() => found(page(1)), { script: [{ text: "At one.", reasoning: "Let me see." }] });
     await app.send("when is high water", { mode: "free_work", web_search: "general" });
     const [started, complete] = ["web_search_started", "agentic_loop.started"].map((type) =>
       app.events.findIndex((event) => event.type === type),
     );
     expect(started).toBeLessThan(complete ?? 0);
-    expect(told("web_search_started")).toEqual([
+    expect(eventsOf("web_search_started")).toEqual([
       { type: "web_search_started", phase: "searching", engine: "searxng", query: "when is high water" },
     ]);
-    expect(told("web_search_complete")).toEqual([
+    expect(eventsOf("web_search_complete")).toEqual([
       { type: "web_search_complete", engine: "searxng", count: 1, results: kept },
     ]);
-    expect(told("web_search_error")).toEqual([]);
+    expect(eventsOf("web_search_error")).toEqual([]);
   });
 
   it("is searched once in a turn, whatever the turn does", async () => {
@@ -98,13 +98,13 @@ describe("a run that wants the web searched", () => {
     ["the engine does not answer", () => ({ body: "{", ends: "hang" }), "timeout"],
     ["the engine fails", () => ({ status: 500 }), "server"],
     ["the answer is none", () => ({ body: "<html>" }), "invalid_format"],
-  ])("is answered without it where %s, and told and logged (SEARCH-04)", async (_, reply, code) => {
+  ])("is answered without it where %s, with an event and a log line (SEARCH-04)", async (_, reply, code) => {
     await start(reply, { script: [{ text: "I do not know." }] }, code === "timeout" ? 300 : undefined);
     const state = await app.send("when is high water", { mode: "free_work", web_search: "general" });
     expect(state.messages.at(-1)?.text).toBe("I do not know.");
     expect(state.messages.at(-1)?.additional_kwargs).not.toHaveProperty("web_search_results");
     expect(systemOf(0)).not.toContain("Found on the web");
-    expect(told("web_search_error")).toMatchObject([{ engine: "searxng", error_type: code }]);
+    expect(eventsOf("web_search_error")).toMatchObject([{ engine: "searxng", error_type: code }]);
     expect(warnings).toMatchObject([{ session_id: "session-1", engine: "searxng", error_type: code }]);
     expect(String(warnings[0]?.["suggestion"]).length).toBeGreaterThan(10);
   });
@@ -112,16 +112,19 @@ describe("a run that wants the web searched", () => {
   it("is answered without it where nothing is found or nothing is set up", async () => {
     await start(() => found(), { script: [{ text: "One." }, { text: "Two." }, { text: "Three." }] });
     await app.send("when is high water", { mode: "free_work", web_search: "general" });
-    expect(told("web_search_complete")).toMatchObject([{ count: 0 }]);
+    expect(eventsOf("web_search_complete")).toMatchObject([{ count: 0 }]);
     app.services.toolkitServices.add(webKey, { search: undefined, pages: undefined });
     await app.send("and now", { mode: "free_work", web_search: "general" });
-    expect(told("web_search_error")).toMatchObject([{ engine: null, error_type: "config" }]);
+    expect(eventsOf("web_search_error")).toMatchObject([{ engine: null, error_type: "config" }]);
     app.services.toolkitServices.add(webKey, {
       search: createWebSearch({ engine: "searxng", address: server?.url ?? "" }, { allowed: [] }),
       pages: undefined,
     });
     await app.send("and without the toolkit", { mode: "free_work", web_search: "general", toolkits: ["files"] });
-    expect(told("web_search_error")).toMatchObject([{ error_type: "config" }, { engine: null, error_type: "config" }]);
+    expect(eventsOf("web_search_error")).toMatchObject([
+      { error_type: "config" },
+      { engine: null, error_type: "config" },
+    ]);
     expect(server?.hits).toHaveLength(1);
     expect([systemOf(0), systemOf(1)].filter((text) => text.includes("Found on the web"))).toEqual([]);
   });
@@ -149,7 +152,7 @@ describe("a run that wants the web searched", () => {
     expect(countText(shown)).toBeLessThan(600);
   });
 
-  it("does not search again for what somebody stops in the middle", async () => {
+  it("does not search again after a stop during the search", async () => {
     const stop = new AbortController();
     await start(
       () => {
@@ -160,7 +163,7 @@ describe("a run that wants the web searched", () => {
     );
     await expect(app.send("when", { mode: "free_work", web_search: "general" })).rejects.toThrow("stopped by the test");
     expect(app.model.requests).toEqual([]);
-    expect(told("web_search_error")).toEqual([]);
+    expect(eventsOf("web_search_error")).toEqual([]);
   });
 });
 

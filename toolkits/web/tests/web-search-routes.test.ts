@@ -47,8 +47,8 @@ afterAll(async () => {
 const optionsOf = async (one: TestServer, path = "/web-search", language = "en"): Promise<Options> =>
   (await (await one.send("GET", path, undefined, { "accept-language": language })).json()) as Options;
 
-describe("who may search the web", () => {
-  it("is told for the model in question, with what has to be done for the others, in two languages (SEARCH-08)", async () => {
+describe("the choices of web search", () => {
+  it("are listed for the requested model, with what the others need, in two languages (SEARCH-08)", async () => {
     const options = await optionsOf(server);
     expect(options).toMatchObject({
       model: "openai:scripted",
@@ -77,7 +77,7 @@ describe("who may search the web", () => {
     for (const { help } of [...glm.general, ...glm.provider]) expect(help.join()).toMatch(/\p{Script=Han}{4}/u);
   });
 
-  it("is nobody where nothing is set up", async () => {
+  it("are only off where nothing is set up", async () => {
     expect(await optionsOf(plain)).toMatchObject({ choices: ["off"], engine: null, opens_pages: false });
     const tools = (await (await plain.send("GET", "/tools")).json()) as { name: string; is_default: boolean }[];
     const ofWeb = tools.filter(({ name }) => name.startsWith("web_"));
@@ -151,7 +151,7 @@ describe("the key of a search engine", () => {
       { key: "a-key" },
       [400, "searxng wants no key"],
     ],
-    ["for an engine that nobody knows", "admin", "/web-search/yahoo/key", { key: "a-key" }, [400, "engine"]],
+    ["for an unknown engine", "admin", "/web-search/yahoo/key", { key: "a-key" }, [400, "engine"]],
     ["that is no key", "admin", place, { key: "canary two words" }, [400, "expected up to 1000 visible"]],
   ])("is not taken: one %s", async (_, owner, path, body, [status, text]) => {
     const refused = await send("PUT", path, body, owner);
@@ -167,7 +167,7 @@ describe("the key of a search engine that the environment has", () => {
     ["searches", "bing"],
     ["is set up beside the one that searches", "searxng"],
     ["is switched off", "off"],
-  ])("is told as set where its engine %s, and never shown", async (_, chosen) => {
+  ])("is reported as set where its engine %s, and never shown", async (_, chosen) => {
     const { web, given } = loadConfig({
       MILLRACE_SEARCH: chosen,
       BING_SEARCH_API_KEY: "canary-of-bing-0123456789",

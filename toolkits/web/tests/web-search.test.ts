@@ -68,7 +68,7 @@ describe.each(["google", "bing", "searxng"])("%s", (engine) => {
     const [hit] = server?.hits ?? [];
     expect(hit?.query.get("q")).toBe("the sea & more");
     const { path, query, headers } = hit ?? { path: "", query: new URLSearchParams(), headers: {} };
-    const told = {
+    const request = {
       google: [path, query.get("key"), query.get("cx"), query.get("num")],
       bing: [path, headers["ocp-apim-subscription-key"], query.get("count"), null],
       searxng: [path, query.get("format"), null, null],
@@ -78,7 +78,7 @@ describe.each(["google", "bing", "searxng"])("%s", (engine) => {
       bing: ["/v7.0/search", key, "3", null],
       searxng: ["/searx/search", "json", null, null],
     }[engine];
-    expect(told).toEqual(expected);
+    expect(request).toEqual(expected);
   });
 
   it("finds nothing where there is nothing", async () => {
@@ -97,7 +97,7 @@ describe.each(["google", "bing", "searxng"])("%s", (engine) => {
     ["a redirect, which would get the key", { status: 302, headers: { location: "http://example.com/" } }, "blocked"],
     ["an answer that never ends", { body: "{", ends: "hang" }, "timeout"],
     ["an answer without an end in sight", { body: Buffer.alloc(3 * 1024 * 1024, 32) }, "too_large"],
-  ])("tells %s as what it is, and no key (SEARCH-04)", async (_, reply, code) => {
+  ])("reports %s with its error code, and no key (SEARCH-04)", async (_, reply, code) => {
     const search = await searchBy(engine, () => reply, code === "timeout" ? 200 : undefined);
     const failure = await failureOf(search.search("sea", never));
     expect(failure.code).toBe(code);

@@ -70,7 +70,7 @@ describe("web_search", () => {
   });
 
   it.each([{}, { query: "" }, { query: "x".repeat(401) }, { query: "a", max_results: 11 }])(
-    "asks nobody with %j",
+    "sends no request with %j",
     async (input) => {
       expect((await workspace.call(webSearch, input)).success).toBe(false);
       expect(server.hits).toEqual([]);

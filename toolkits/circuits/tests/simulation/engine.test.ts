@@ -63,7 +63,7 @@ describe("what cannot be simulated", () => {
     ["a loop of sources", ["V1 a 0 1", "V2 a 0 2"], "execution_failed", "did not converge", "singular"],
     ["a name without a value", ["V1 a 0 1", "R1 a 0 {missing}"], "invalid_parameter", "cannot be computed", "missing"],
     ["an element without a node", ["V1 a 0 1", "R1 a"], "invalid_parameter", "could not be read", "deck.cir:3"],
-  ])("%s is told with its place and what to do", async (_, lines, code, what, where) => {
+  ])("%s is reported with its place and a suggestion", async (_, lines, code, what, where) => {
     await expect(run(".op", lines)).rejects.toMatchObject({ code, suggestion: expect.stringMatching(/\w{3}/u) });
     await expect(run(".op", lines)).rejects.toThrow(what);
     await expect(run(".op", lines)).rejects.toThrow(where);

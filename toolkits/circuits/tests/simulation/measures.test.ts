@@ -28,7 +28,7 @@ async function figures(text: string, setup: MeasureSetup = {}): Promise<Record<s
   return Object.fromEntries(measures.map(({ name, value }) => [name, value]));
 }
 
-/** Relative distance, as a matcher would tell it. */
+/** The relative difference, for a matcher. */
 const off = (value: number | undefined, expected: number): number => Math.abs((value ?? Number.NaN) / expected - 1);
 
 /** A response by its formula, twenty points a decade. */

@@ -71,7 +71,7 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
       "not_found",
       "does not bring",
     ],
-  ])("%s is told", async (_, lines, code, words) => {
+  ])("%s is reported", async (_, lines, code, words) => {
     const problem = await run(".op", lines).catch((error: unknown) => error);
     expect(problem).toMatchObject({ code, message: expect.stringContaining(words) });
   });
@@ -107,7 +107,7 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
     await expect(native.run(deck, readAnalysis(".op", "test"), stop.signal)).rejects.toThrow("stopped");
   });
 
-  describe("what no rule has looked at", () => {
+  describe("a deck that no rule has checked", () => {
     let workspace: Workspace;
     beforeEach(async () => {
       workspace = await aWorkspace();
@@ -115,9 +115,9 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
     });
     afterEach(async () => await workspace[Symbol.asyncDispose]());
 
-    const tell = (...lines: string[]): Promise<string> => tellBy(native, ...lines);
-    const tellBy = async (engine: Engine, ...lines: string[]): Promise<string> => {
-      // It ends without a result, so that what was said is quoted.
+    const outputOf = (...lines: string[]): Promise<string> => outputBy(native, ...lines);
+    const outputBy = async (engine: Engine, ...lines: string[]): Promise<string> => {
+      // It ends without a result, so that the error quotes the output.
       const deck = await unruled(...control(...lines, "quit"));
       return await engine.run(deck, readAnalysis(".op", "test"), never).then(
         ({ warnings }) => warnings.join(" "),
@@ -136,10 +136,10 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
       const before = await readdir(workspace.outside);
       process.env["millrace_test"] = "canary-7f3a";
       try {
-        // What a command says is heard, so its silence means something.
-        const heard = await tell("shell echo error: heard-9c1d", command(workspace.outside));
-        expect(heard).toContain("heard-9c1d");
-        expect(heard).not.toContain("canary-7f3a");
+        // The output of a command is returned, so a missing line means something.
+        const output = await outputOf("shell echo error: output-9c1d", command(workspace.outside));
+        expect(output).toContain("output-9c1d");
+        expect(output).not.toContain("canary-7f3a");
       } finally {
         delete process.env["millrace_test"];
       }
@@ -149,8 +149,8 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
 
     it("cannot see folders that the server hides, also among the programs", async () => {
       const look = "shell ls -d /usr/share/doc";
-      expect(await tell(look)).not.toContain("cannot access");
-      expect(await tellBy(createNativeEngine(program, { hidden: ["/usr/share"] }), look)).toContain("cannot access");
+      expect(await outputOf(look)).not.toContain("cannot access");
+      expect(await outputBy(createNativeEngine(program, { hidden: ["/usr/share"] }), look)).toContain("cannot access");
     });
 
     it("cannot reach the network, of which this machine is a part", async () => {
@@ -163,8 +163,8 @@ describe.skipIf(!isThere)("ngspice of the machine, which needs bubblewrap, prlim
       const address = server.address();
       const port = typeof address === "object" ? address?.port : undefined;
       try {
-        const heard = await tell(`shell bash -c 'exec 3<>/dev/tcp/127.0.0.1/${port}' || echo error: refused-9c1d`);
-        expect(heard).toContain("refused-9c1d");
+        const output = await outputOf(`shell bash -c 'exec 3<>/dev/tcp/127.0.0.1/${port}' || echo error: refused-9c1d`);
+        expect(output).toContain("refused-9c1d");
         expect(calls).toBe(0);
       } finally {
         server.close();
@@ -199,7 +199,7 @@ it("is run as soon as a sandbox can be made, also where that failed before", asy
 it.runIf(existsSync(limiter))("ends what runs when it is closed, and waits until nothing is left of it", async () => {
   await using workspace = await aWorkspace();
   const [box, begun] = [join(workspace.outside, "box"), join(workspace.outside, "begun")];
-  // It stands in for the sandbox, tells where it was started, and goes on without end.
+  // In place of the sandbox: it writes the folder it was started in, and does not end.
   await writeFile(box, `#!/bin/sh\npwd > ${begun}.new && mv ${begun}.new ${begun}\nexec sleep 1000\n`, { mode: 0o755 });
   const engine = createNativeEngine(program, { sandbox: async () => box });
   const running = run(".op", lowPass, engine).catch((error: unknown) => error);

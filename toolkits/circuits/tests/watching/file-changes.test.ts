@@ -27,7 +27,7 @@ type Case = [
   what: string,
   before: Record<string, FileState>,
   after: Record<string, FileState | undefined>,
-  told: FileChange[],
+  expected: FileChange[],
 ];
 const cases: Case[] = [
   ["nothing", { "a.cir": file("1") }, { "a.cir": file("1") }, []],
@@ -72,8 +72,8 @@ const cases: Case[] = [
 ];
 
 describe("changes of files", () => {
-  it.each(cases)("tell of %s", (_, before, after, told) => {
-    expect(changesBetween(new Map(Object.entries(before)), new Map(Object.entries(after)))).toEqual(told);
+  it.each(cases)("report %s", (_, before, after, expected) => {
+    expect(changesBetween(new Map(Object.entries(before)), new Map(Object.entries(after)))).toEqual(expected);
   });
 
   it("lead a follower from the known state to the present one for any sequence of changes", () => {

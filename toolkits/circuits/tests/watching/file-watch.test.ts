@@ -24,11 +24,11 @@ async function fill(files: Record<string, string>): Promise<void> {
   }
 }
 
-/** What is told, without its kind and its time. */
-type Told = Partial<Record<string, unknown>>;
-const isOf = (told: Told, path: string): boolean => told["path"] === path;
+/** An event, without its type and its time. */
+type FileEvent = Partial<Record<string, unknown>>;
+const isOf = (event: FileEvent, path: string): boolean => event["path"] === path;
 
-/** Watches the folder; `next` gives the next so many things that are told, `untilTold` all up to the one that is looked for. */
+/** Watches the folder; `next` gives that many of the next events, `until` all events up to the one that `isLast` accepts. */
 async function follow(options: Partial<FileWatchOptions> = {}) {
   const warned: object[] = [];
   const logger = { info: () => undefined, warn: (fields: object) => warned.push(fields) };
@@ -39,23 +39,23 @@ async function follow(options: Partial<FileWatchOptions> = {}) {
     await watch.close();
   });
   watch.start();
-  const told: FileNews[] = [];
+  const events: FileNews[] = [];
   const batches = watch.follow(going.signal);
-  const next = async (count: number): Promise<Told[]> => {
-    while (told.length < count) told.push(...((await batches.next()).value ?? []));
-    return told.splice(0, count).map(({ type, time, ...what }) => {
+  const next = async (count: number): Promise<FileEvent[]> => {
+    while (events.length < count) events.push(...((await batches.next()).value ?? []));
+    return events.splice(0, count).map(({ type, time, ...what }) => {
       expect(time).toMatch(/^20\d\d-.*Z$/u);
       expect(type).toBe("status" in what ? "file_watch" : "file_changed");
       return what;
     });
   };
   const [status] = await next(1);
-  const untilTold = async (isLast: (told: Told) => boolean): Promise<Told[]> => {
+  const until = async (isLast: (event: FileEvent) => boolean): Promise<FileEvent[]> => {
     const all = await next(1);
     for (let last = all.at(-1); last === undefined || !isLast(last); last = all.at(-1)) all.push(...(await next(1)));
     return all;
   };
-  return { watch, next, untilTold, status, warned, path: (name: string) => join(root, name) };
+  return { watch, next, until, status, warned, path: (name: string) => join(root, name) };
 }
 
 const of = (path: string, event_type: string, is_directory = false): object => ({ path, event_type, is_directory });
@@ -115,8 +115,8 @@ it("goes on to watch a folder that was removed and made again at once, which may
   await rm(path("x"), { recursive: true });
   await mkdir(path("x"));
   await fill({ "last.cir": "* last\n" });
-  const told = [...(await next(1)), ...(await next(1))];
-  expect(told).toEqual(expect.arrayContaining([of("last.cir", "created"), of("x/a.cir", "deleted")]));
+  const events = [...(await next(1)), ...(await next(1))];
+  expect(events).toEqual(expect.arrayContaining([of("last.cir", "created"), of("x/a.cir", "deleted")]));
   await fill({ "x/b.cir": "* b\n" });
   expect(await next(1)).toEqual([of("x/b.cir", "created")]);
 });
@@ -126,36 +126,36 @@ const hurried: Clock = { ...systemClock, after: (wait, work) => systemClock.afte
 
 it("says so when the workspace itself is removed, and watches it again when it is back", async () => {
   await fill({ "sub/a.cir": "* a\n" });
-  const { untilTold } = await follow({ clock: hurried });
+  const { until } = await follow({ clock: hurried });
   await rm(root, { recursive: true });
-  const gone = await untilTold(({ reason }) => typeof reason === "string");
+  const gone = await until(({ reason }) => typeof reason === "string");
   expect(gone.at(-1)).toEqual({
     status: "part",
     folders: 0,
     files: 0,
     reason: expect.stringContaining("is not there"),
   });
-  const deleted = await untilTold((told) => isOf(told, "sub/a.cir"));
+  const deleted = await until((event) => isOf(event, "sub/a.cir"));
   expect(deleted.at(-1)).toEqual(of("sub/a.cir", "deleted"));
   await fill({ "sub/b.cir": "* b\n" });
-  const back = await untilTold((told) => isOf(told, "sub/b.cir"));
+  const back = await until((event) => isOf(event, "sub/b.cir"));
   expect(back).toContainEqual(expect.objectContaining({ status: "on", reason: null }));
   await fill({ "sub/b.cir": "* changed\n" });
-  expect((await untilTold((told) => isOf(told, "sub/b.cir"))).at(-1)).toEqual(of("sub/b.cir", "modified"));
+  expect((await until((event) => isOf(event, "sub/b.cir"))).at(-1)).toEqual(of("sub/b.cir", "modified"));
 });
 
 it("goes on to watch a workspace that is replaced at once by another, also by the one that it was", async () => {
   await fill({ "sub/a.cir": "* a\n" });
-  const { untilTold } = await follow({ clock: hurried });
+  const { until } = await follow({ clock: hurried });
   await rename(root, `${root}-former`);
   ends.push(() => rm(`${root}-former`, { recursive: true, force: true }));
   await fill({ "new.cir": "* new\n" });
-  await untilTold((told) => isOf(told, "new.cir"));
+  await until((event) => isOf(event, "new.cir"));
   await rm(root, { recursive: true });
   await rename(`${root}-former`, root);
-  await untilTold((told) => isOf(told, "sub/a.cir") && told["event_type"] === "created");
+  await until((event) => isOf(event, "sub/a.cir") && event["event_type"] === "created");
   await fill({ "sub/a.cir": "* longer than it was\n" });
-  expect((await untilTold((told) => isOf(told, "sub/a.cir"))).at(-1)).toEqual(of("sub/a.cir", "modified"));
+  expect((await until((event) => isOf(event, "sub/a.cir"))).at(-1)).toEqual(of("sub/a.cir", "modified"));
 });
 
 it("ends a follower when its signal aborts, even before it has begun", async () => {

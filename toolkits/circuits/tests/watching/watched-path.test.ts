@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { isWatchedFile, isWatchedFolder } from "../../watching/watched-path.ts";
 
 it.each(["amp.cir", "a/b/OPAMP.CIR", "a.sp", "a.spice", "amp_sim.json", "a.png", "a.jpg", "models.lib", "a.sub"])(
-  "%s is told of",
+  "%s is watched",
   (path) => {
     expect(isWatchedFile(path)).toBe(true);
   },
@@ -19,7 +19,7 @@ it.each([
   "amp.bak",
   "amp.cir.BAK",
   "a.jpeg",
-])("%s is not", (path) => {
+])("%s is not watched", (path) => {
   expect(isWatchedFile(path)).toBe(false);
 });
 

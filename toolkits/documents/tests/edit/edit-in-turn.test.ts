@@ -55,11 +55,11 @@ describe("a turn that edits a Word document", () => {
       input: { messages: [{ role: "user", content: "Ask for a day more in plan.docx, and drop the belt." }] },
       context: { mode: "free_work" },
     });
-    const told = model.requests.slice(1).map(({ messages }) => JSON.stringify(messages.at(-1)));
-    expect(told[0]).toContain("We ask for three days.");
-    expect(told[1]).toContain("We ask for three days.");
-    expect(told[1]).toContain("is not in the file");
-    expect(told[2]).toContain("Changed plan.docx (2 places).");
+    const results = model.requests.slice(1).map(({ messages }) => JSON.stringify(messages.at(-1)));
+    expect(results[0]).toContain("We ask for three days.");
+    expect(results[1]).toContain("We ask for three days.");
+    expect(results[1]).toContain("is not in the file");
+    expect(results[2]).toContain("Changed plan.docx (2 places).");
     model.assertFinished();
 
     const path = `/threads/${thread}/operations`;

@@ -269,7 +269,7 @@ describe("edit_file of a Word document", () => {
     expect(await bytes()).toEqual(before);
   });
 
-  it.each<[what: string, edits: Edit[], told: RegExp]>([
+  it.each<[what: string, edits: Edit[], message: RegExp]>([
     [
       "is not found, with the nearest",
       [["We ask for five days.", "x"]],
@@ -302,8 +302,8 @@ describe("edit_file of a Word document", () => {
     ["is a table", [["Yours, the millers", "| a | b |"]], /a table cannot be made by an edit/u],
     ["is a heading of a level that nothing has", [["Yours, the millers", "###### x"]], /no heading of level 6/u],
     ["has characters that no document has", [["three", "a\u0001"]], /characters that no document may have/u],
-  ])("changes nothing where the text %s", (_, edits, told) => {
-    expect(() => edited(richBody, ...edits)).toThrow(told);
+  ])("changes nothing where the text %s", (_, edits, message) => {
+    expect(() => edited(richBody, ...edits)).toThrow(message);
   });
 
   it("changes nothing where the second of two edits is not found, and says so to the model", async () => {
@@ -341,7 +341,7 @@ describe("edit_file of a Word document", () => {
     expect(after.match(/with a rest/gu)).toHaveLength(7500);
   });
 
-  it.each<[what: string, file: () => Uint8Array, told: RegExp]>([
+  it.each<[what: string, file: () => Uint8Array, message: RegExp]>([
     ["cut off", () => aDocx(richBody).subarray(0, 2000), /damaged or cut off/u],
     [
       "protected with a password",
@@ -366,12 +366,12 @@ describe("edit_file of a Word document", () => {
       () => replacePart(aDocx(""), main, Buffer.alloc(65 * 1024 * 1024, 32)),
       /too_large|unpacks to/u,
     ],
-  ])("says what is wrong with a file %s, and leaves it alone", async (_, file, told) => {
+  ])("says what is wrong with a file %s, and leaves it alone", async (_, file, message) => {
     const before = Buffer.from(file());
     await put(before);
     const result = await edit(["a", "b"]);
     expect(result.success).toBe(false);
-    expect(result.content).toMatch(told);
+    expect(result.content).toMatch(message);
     expect(result.content).toContain('"plan.docx" was not changed.');
     expect(await bytes()).toEqual(before);
   });

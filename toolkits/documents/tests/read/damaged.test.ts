@@ -17,7 +17,7 @@ const offer = readFileSync(join(projectFolder, "samples/documents/offer.docx"));
 /** Its parts, not packed, so that a change hits what they say. */
 const open = packParts(readParts(offer, () => true));
 
-/** Reads a document in this thread; what is wrong with it is one of the kinds that a tool tells. */
+/** Reads a document in this thread; what is wrong with it is one of the error types of tools. */
 async function outcome(read: () => DocumentText | Promise<DocumentText>): Promise<string> {
   try {
     expect(typeof (await read()).text).toBe("string");

@@ -28,7 +28,7 @@ const document = { profile: "document" };
 const three = { "a.txt": "a", "b.txt": "b", "c.txt": "c" };
 const asked = (flow: TestWorkflow) =>
   flow.events.filter((event) => event.type === "forced_continuation").map(({ kind }) => kind);
-const told = (flow: TestWorkflow) =>
+const progressIn = (flow: TestWorkflow) =>
   flow.events
     .filter((event) => event.type === "task_progress")
     .map(({ verdict, done, total }) => [verdict, done, total]);
@@ -47,7 +47,7 @@ describe("a task of several steps", () => {
     });
     const state = await flow.send("Move all txt files to texts", document);
     expect(asked(flow)).toEqual(["file_move"]);
-    expect(told(flow)).toEqual([
+    expect(progressIn(flow)).toEqual([
       ["incomplete", 1, 3],
       ["completed", 3, 3],
     ]);
@@ -114,7 +114,7 @@ describe("a task of several steps", () => {
     expect(lines).toEqual(expected);
   });
 
-  it("asks for what a text says when it was read but not told", async () => {
+  it("asks for what a text says when it was read but not summarised", async () => {
     const flow = await start({
       files: { "notes.md": "Build a mill by the river, and call Ann about the wheel." },
       script: [

@@ -188,10 +188,10 @@ describe("a converter that fails", () => {
     await chmod(program, 0o755);
     vi.stubEnv("MILLRACE_TEST_SECRET", "secret");
     await wordDocument("a; $(touch x) `touch y`", signal, async () => program);
-    const told = await readFile(seen, "utf8");
-    expect(told).not.toContain("secret");
-    expect(told).toContain("--sandbox");
-    expect(told).toMatch(/millrace-document-\w+$/mu);
+    const output = await readFile(seen, "utf8");
+    expect(output).not.toContain("secret");
+    expect(output).toContain("--sandbox");
+    expect(output).toMatch(/millrace-document-\w+$/mu);
     expect(existsSync(workspace.root)).toBe(true);
   });
 
@@ -300,10 +300,10 @@ describe("create_file and update_file of a Word document", () => {
   it.each<[string, string | undefined, "create_file" | "update_file", string]>([
     ["was made", html, "create_file", "done"],
     ["was not begun", undefined, "create_file", "not_done"],
-    ["has been made by somebody else", "# Other", "create_file", "unknown"],
+    ["has been made by another program", "# Other", "create_file", "unknown"],
     ["was made anew", html, "update_file", "done"],
     ["is still as it was", undefined, "update_file", "not_done"],
-    ["has been changed by somebody else", "# Other", "update_file", "unknown"],
+    ["has been changed by another program", "# Other", "update_file", "unknown"],
   ])("is looked for after a crash: it %s", async (_, now, name, kind) => {
     const isNew = name === "create_file";
     if (!isNew) await workspace.call(tools.create_file, { path: "a.docx", content: "# Before" });
@@ -353,7 +353,7 @@ describe("a picture inside of the text", () => {
   const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
   const content = `<p>A dot: <img alt="dot" src="data:image/png;base64,${dot}" width="1" height="1"></p>`;
 
-  it.each(makers)("is kept by %s, and told of when the text is read", async (_, program) => {
+  it.each(makers)("is kept by %s, and listed as left out when the text is read", async (_, program) => {
     const made = await wordDocument(content, signal, program);
     expect(made.left_out).toEqual([]);
     const names: string[] = [];
