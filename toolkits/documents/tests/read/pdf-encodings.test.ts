@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { encodingTable } from "../../read/pdf-encodings.ts";
 import { tools } from "../../../../src/tools/index.ts";
 import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
-import { aPdfInEncoding } from "./a-pdf.ts";
+import { aPdfInEncoding } from "./document-files.ts";
 import type { ToolResult } from "../../../../src/tools/runtime/result.ts";
 
 let workspace: Workspace;

@@ -2,7 +2,7 @@ import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isAppError } from "@millrace/engine/errors/errors";
-import { packParts, readParts } from "../../formats/zip-parts.ts";
+import { packParts, readParts, replacePart } from "../../formats/zip-parts.ts";
 
 const everything = (): boolean => true;
 /** A ZIP file of one part, packed, that says of itself what is given. */
@@ -84,5 +84,44 @@ describe("the parts of a ZIP file", () => {
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe("replacePart", () => {
+  it("leaves out the lengths that stand behind a part, and moves those after it", () => {
+    // A part whose lengths stand behind it (bit 3), as programs write that stream.
+    const plain = packParts(
+      new Map([
+        ["a", Buffer.from("first")],
+        ["b", Buffer.from("second")],
+      ]),
+    );
+    const head = Buffer.from(plain.subarray(0, 31));
+    head.writeUInt16LE(0x0808, 6);
+    const sizes = Buffer.from(head.subarray(14, 26));
+    head.fill(0, 14, 26);
+    const descriptor = Buffer.concat([Buffer.from("504b0708", "hex"), sizes]);
+    const rest = Buffer.from(plain.subarray(36));
+    const list = rest.indexOf(Buffer.from("504b0102", "hex"));
+    const second = rest.indexOf(Buffer.from("504b0102", "hex"), list + 4);
+    rest.writeUInt16LE(0x0808, list + 8);
+    rest.writeUInt32LE(36 + descriptor.length, second + 42);
+    rest.writeUInt32LE(36 + descriptor.length + list, rest.length - 6);
+    const streamed = Buffer.concat([head, Buffer.from("first"), descriptor, rest]);
+    expect(
+      readParts(streamed, () => true)
+        .get("b")
+        ?.toString(),
+    ).toBe("second");
+    const made = replacePart(streamed, "a", Buffer.from("another"));
+    expect([...readParts(made, () => true)].map(([name, part]) => [name, part.toString()])).toEqual([
+      ["a", "another"],
+      ["b", "second"],
+    ]);
+    expect(made.includes(descriptor)).toBe(false);
+  });
+
+  it("refuses a file that has the part twice, or not at all", () => {
+    expect(() => replacePart(packParts(new Map([["a", Buffer.from("x")]])), "b", Buffer.from("y"))).toThrow(/damaged/u);
   });
 });

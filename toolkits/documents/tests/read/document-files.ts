@@ -1,3 +1,57 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { tools } from "../../../../src/tools/index.ts";
+import type { ToolResult } from "../../../../src/tools/runtime/result.ts";
+import { aWorkspace, type Workspace } from "../../../../tests/support/a-workspace.ts";
+import { packParts } from "../../formats/zip-parts.ts";
+
+/** A ZIP file of these parts. */
+export const pack = (parts: Record<string, string>): Buffer =>
+  packParts(new Map(Object.entries(parts).map(([name, text]) => [name, Buffer.from(text)])));
+
+/** The namespace of relationships between parts. */
+export const rels = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+/** The namespace of Word. */
+export const word = "http://schemas.openxmlformats.org/wordprocessingml/2006/main";
+
+/** A Word document with this body, and further parts. */
+export function aWordDocument(body: string, more: Record<string, string> = {}): Buffer {
+  return pack({
+    "[Content_Types].xml":
+      '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ' +
+      'ContentType="application/xml"/><Default Extension="rels" ' +
+      'ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>',
+    "_rels/.rels":
+      '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" ' +
+      `Type="${rels}/officeDocument" Target="word/document.xml"/></Relationships>`,
+    "word/document.xml": `<w:document xmlns:w="${word}" xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" xmlns:c="c" xmlns:r="r"><w:body>${body}</w:body></w:document>`,
+    ...more,
+  });
+}
+/** A paragraph of a Word document. */
+export const paragraph = (text: string): string => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
+
+/** A workspace whose files `read_file` reads. */
+export interface DocumentFiles {
+  workspace: Workspace;
+  /** Writes a file. */
+  put(path: string, bytes: Uint8Array): Promise<void>;
+  /** Reads a file with the tool; `more` are further arguments. */
+  read(path: string, more?: object): Promise<ToolResult>;
+  close(): Promise<void>;
+}
+
+/** Makes the workspace. */
+export async function openDocumentFiles(): Promise<DocumentFiles> {
+  const workspace = await aWorkspace();
+  return {
+    workspace,
+    put: (path, bytes) => writeFile(join(workspace.root, path), bytes),
+    read: (path, more = {}) => workspace.call(tools.read_file, { path, ...more }),
+    close: async () => await workspace[Symbol.asyncDispose](),
+  };
+}
+
 /** A PDF with these lines on its pages; a page without lines has a drawing. `packed` is a stream as it lies in the file, with what it says of itself. */
 export function aPdf(pages: string[][], packed?: { data: Buffer; filter: string }): Buffer {
   const objects: (string | Buffer)[] = [
