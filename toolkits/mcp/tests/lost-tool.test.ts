@@ -34,7 +34,7 @@ async function resultIn(flow: TestWorkflow): Promise<string> {
 }
 
 describe("a tool of a source that is gone when a run goes on", () => {
-  it("is no tool any more after the yes, and the run goes on", async () => {
+  it("is no tool any more after the approval, and the run goes on", async () => {
     const { flow, runs } = await aRun("ask");
     await flow.send("Send it.", { mode: "free_work" });
     expect(await flow.interrupts()).toHaveLength(1);

@@ -57,7 +57,7 @@ const texts = {
       day: "A day for a task",
       whole: "An answer in one piece",
       date: "A date that does not exist",
-      removal: "A deletion, which waits for a yes",
+      removal: "A deletion, which waits for an approval",
       yes: "The yes, in words",
       kill: "kill -9, and the tasks are still there",
     },

@@ -67,7 +67,7 @@ describe("bypasses", () => {
     expect(await ruling(command, withoutSandbox)).toBe("refuse");
   });
 
-  it("that could do more than read wait for a person's yes, also in a sandbox", async () => {
+  it("that could do more than read wait for an approval, also in a sandbox", async () => {
     const judged = await Promise.all(asked.map(async (command) => [command, await ruling(command, inSandbox)]));
     expect(judged.filter(([, one]) => one !== "ask")).toEqual([]);
   });

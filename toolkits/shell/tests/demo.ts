@@ -41,9 +41,9 @@ const texts = {
     name: "Code",
     title: {
       read: "A source file is read, and its uses are searched (the offline model)",
-      find: "What the file defines, and a check that is run after a yes (a scripted model)",
-      run: "The mended program is run, after a yes of its own",
-      critical: "An edit of a file that steers programs waits for a yes",
+      find: "What the file defines, and a check that is run after an approval (a scripted model)",
+      run: "The mended program is run, after an approval of its own",
+      critical: "An edit of a file that steers programs waits for an approval",
       undo: "Both edits are taken back, byte for byte",
     },
     read: "read src/toll.js",
