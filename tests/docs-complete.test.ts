@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.remove());
 
-/** Whoever deletes a toolkit need not rewrite the pages that name its routes and keys. */
+/** After a toolkit is deleted, pages may still name its routes and keys. */
 const isToolkitDeleted = filesBelow("docs/toolkits", ".md")
   .map((path) => basename(path, ".md"))
   .some((name) => !existsSync(join(projectFolder, "toolkits", name)));

@@ -47,7 +47,7 @@ test("a port in use is named, with another one", async () => {
     message: `Port ${port} on 127.0.0.1 is in use.`,
     suggestion: expect.stringMatching(/PORT=\d+/),
   });
-  // Nobody has asked for that one: the next that is free will do.
+  // The port is a default, not a choice of the operator: the next free one is taken.
   const server = await startServer({ ...config, port, portIsDefault: true });
   expect(Number(new URL(server.url).port)).toBeGreaterThan(port);
   await server.close();
@@ -239,7 +239,7 @@ test("a start that fails says why in one paragraph and ends with 1", async () =>
 const hasNgspice = existsSync("/usr/bin/ngspice") && existsSync(limiter) && (await findSandbox()) !== undefined;
 
 test.runIf(hasNgspice)(
-  "a server that stops ends ngspice, which somebody runs by hand, and nothing of it stays",
+  "a server that stops ends ngspice that a person started by hand, and leaves nothing of it",
   async () => {
     const temporary = join(folder, "temporary");
     await mkdir(temporary);

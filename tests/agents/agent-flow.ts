@@ -38,7 +38,7 @@ export function textAt({ messages }: ModelRequest, index: number): string {
   return message === undefined ? "" : wireText(message);
 }
 
-/** How often somebody has asked before, by the results it has seen: 0 at its first call. */
+/** The number of model calls that an agent made before this one: 0 at its first call. */
 export function roundOf(request: ModelRequest): number {
   return request.messages.filter(({ role }) => role === "assistant").length;
 }
@@ -48,7 +48,7 @@ export function scriptsOf(scripts: Record<string, ModelStep[]>): (request: Model
   return (request) => {
     const who = askedBy(request);
     const step = scripts[who]?.[roundOf(request)];
-    if (step === undefined) throw new Error(`Nobody has scripted round ${roundOf(request)} of ${who}`);
+    if (step === undefined) throw new Error(`There is no step for call ${roundOf(request)} of ${who}`);
     return step;
   };
 }

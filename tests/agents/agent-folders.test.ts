@@ -126,7 +126,7 @@ describe("the folders", () => {
     expect(logged).toEqual([]);
   });
 
-  it("leave out what cannot be used, tell file and reason once, and the next agent of that name counts", () => {
+  it("leave out what cannot be used, report file and reason once, and the next agent of that name counts", () => {
     write("project/.autocoderagents/a.md", agent("a", "first", "tools: fly\n"));
     write("home/.auto-coder/.autocoderagents/a.md", agent("a", "second"));
     write("project/.autocoderagents/big.md", agent("big") + "x".repeat(300 * 1024));

@@ -213,9 +213,9 @@ it("lists results when the model asks for them, and does not wait", async () => 
 });
 
 it("starts no agent if one of the names is unknown", async () => {
-  await begin(scriptsOf({ caller: [sends({ one: "Go", nobody: "Go" }), { text: "I see." }] }));
+  await begin(scriptsOf({ caller: [sends({ one: "Go", unknown: "Go" }), { text: "I see." }] }));
   await say("Send them");
-  expect((await messages()).find(isToolMessage)?.text).toMatch(/no agent named nobody.*Nobody has begun/su);
+  expect((await messages()).find(isToolMessage)?.text).toMatch(/no agent named unknown.*Nobody has begun/su);
   expect(await agents()).toEqual([]);
 });
 
@@ -321,7 +321,7 @@ it("belongs to its caller's owner, and does not trust metadata about its origin"
 
   const Metadata = z.record(z.string(), z.unknown());
   const metadata = Metadata.parse(own?.metadata);
-  // One says of itself that it was sent from here; another is somebody else's under the very id.
+  // One claims to be sent from here; the other belongs to another user, under the same id.
   await storage.sessions.create({ ...session, session_id: crypto.randomUUID(), metadata });
   await storage.sessions.create({ ...session, session_id: crypto.randomUUID(), owner: "bob", metadata });
   expect((await agents()).map(({ session_id }) => session_id)).toEqual([agent?.session_id]);

@@ -59,7 +59,7 @@ describe("the arguments of run_named_subagents", () => {
   });
 
   it.each([
-    ["nobody", { subagents: [] }],
+    ["unknown", { subagents: [] }],
     ["too many", { subagents: Array.from({ length: 9 }, () => ({ name: "a", task: "b" })) }],
     ["no task", { subagents: [{ name: "a" }] }],
     ["a text that is no list", { subagents: "just words" }],

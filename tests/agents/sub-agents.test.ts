@@ -281,12 +281,12 @@ describe("a call that hands work over", () => {
     const flow = await start({
       files: two,
       handler: scriptsOf({
-        caller: [hands("parallel", { reader: "Go", nobody: "Go" }), { text: "There is no such agent." }],
+        caller: [hands("parallel", { reader: "Go", unknown: "Go" }), { text: "There is no such agent." }],
       }),
     });
     const { messages } = await flow.send("Go", free);
     expect(messages.find(isToolMessage)).toMatchObject({ status: "error" });
-    expect(messages.find(isToolMessage)?.text).toMatch(/no agent named nobody; there are reader, writer/u);
+    expect(messages.find(isToolMessage)?.text).toMatch(/no agent named unknown; there are reader, writer/u);
     expect(flow.model.requests).toHaveLength(2);
   });
 

@@ -168,7 +168,7 @@ describe("a conversation from the terminal", () => {
     expect(texts.join("")).toBe("Nothing there.");
     for (const [words, problem] of [
       [["--thread", "mine"], "answered 400: thread_id: expected a UUID"],
-      [["--graph", "nobody"], "is served with --graph."],
+      [["--graph", "unknown"], "is served with --graph."],
     ] as const) {
       const refused = await millrace(["run", "--url", sessions.server.url, ...words, "Hello"]);
       expect([refused.code, refused.error]).toEqual([1, expect.stringContaining(problem)]);

@@ -60,7 +60,7 @@ describe("millrace doctor", { timeout: 180_000 }, () => {
     const other = createServer().listen(0, "0.0.0.0");
     await once(other, "listening");
     mkdirSync(join(folder, "data"));
-    writeFileSync(join(folder, "data/millrace.db"), "no database of anybody");
+    writeFileSync(join(folder, "data/millrace.db"), "not a database");
     try {
       const { out, code } = await doctor({
         HOST: "0.0.0.0",

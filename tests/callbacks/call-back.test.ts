@@ -46,7 +46,7 @@ describe("callbacks of one point", () => {
   });
 });
 
-/** A callback that records every point it is called at, with what tells it from others. */
+/** A callback that records every point it is called at, with what distinguishes it from others. */
 function recorder(): { callback: Callback; points: string[] } {
   const points: string[] = [];
   const at =

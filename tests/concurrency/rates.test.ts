@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRateLimiter, type RateClock } from "@millrace/engine/concurrency/limits";
 
-/** Time that passes only while somebody waits for it. */
+/** Time that passes only while a caller waits for it. */
 function ownTime(): RateClock {
   let now = 0;
   return {

@@ -19,7 +19,7 @@ describe("work that is waited for unless a signal aborts", () => {
     expect(getEventListeners(stop.signal, "abort")).toEqual([]);
   });
 
-  it("is not waited for where the signal has aborted before, and its failure later harms nobody", async () => {
+  it("is not waited for where the signal has aborted before, and its later failure is no unhandled rejection", async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown): void => void unhandled.push(error);
     process.on("unhandledRejection", note);

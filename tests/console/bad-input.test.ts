@@ -95,7 +95,7 @@ describe.skipIf(chromiumPath === undefined)("what is too large, too deep, or gon
     await expect.poll(() => drawn(".user-bubble")).toBe(line.length);
   });
 
-  it("keeps a line of a megabyte that somebody says, and says why no model reads it", async () => {
+  it("keeps a line of a megabyte that the user sends, and says why no model reads it", async () => {
     tab = await stage.open();
     const thread = await begin(tab, "hello");
     await rests(tab);

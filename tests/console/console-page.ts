@@ -40,7 +40,7 @@ export interface Tab {
   context: BrowserContext;
   /** Violations of the policy, errors of scripts, dialogs, and requests to other hosts, as they come. */
   problems: string[];
-  /** Closes the tab, or makes it a new one for whom `open` gives it next. */
+  /** Closes the tab, or empties it for the next test to which `open` gives it. */
   release(): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ async function openTab(openContext: OpenContext, url: string, kept: KeptPages, o
   return { page, context, problems, release };
 }
 
-/** Takes from a page and its context what somebody has left there. */
+/** Removes from a page and its context what an earlier test has left there. */
 async function makeNew(page: Page, url: string): Promise<void> {
   const context = page.context();
   for (const other of context.pages()) if (other !== page) await other.close();

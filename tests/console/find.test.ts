@@ -109,7 +109,7 @@ describe.skipIf(chromiumPath === undefined)("what is looked for in the console",
     expect(await found().count()).toBe(0);
   });
 
-  it("asks once somebody rests, and no more for what was typed before", async () => {
+  it("sends one request after a pause in typing, and none for what was typed before", async () => {
     tab = await stage.open();
     await tab.page.locator(".thread-link").first().waitFor();
     const asked: unknown[] = [];

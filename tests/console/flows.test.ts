@@ -65,7 +65,7 @@ const isThere = (name: string): Promise<boolean> =>
     () => false,
   );
 
-/** What somebody does in the console, by what it is called. `one` is at the home page, signed in. */
+/** The actions of a person in the console, by name. `one` is at the home page, signed in. */
 const flows: Record<string, (one: Person) => Promise<void>> = {
   "sign in, and out": async (one) => {
     const { all } = one.words;
@@ -438,10 +438,10 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     const ask = async (path: string): Promise<string> =>
       (await stage.server.send("GET", path, undefined, { "x-api-key": ada.key })).text();
     await one.go("/vendors/openai");
-    await one.write(models.setKey, "a-key-that-nobody-sees-again-7f3a");
+    await one.write(models.setKey, "a-key-that-is-never-shown-7f3a");
     await one.use(models.saveKey);
     await page.getByText("…7f3a").waitFor();
-    expect(await page.content()).not.toContain("nobody-sees");
+    expect(await page.content()).not.toContain("never-shown");
     expect(await ask("/providers")).toContain('"source":"file"');
     await one.use(models.forgetKey);
     await page.getByRole("dialog").waitFor();

@@ -236,7 +236,7 @@ describe.skipIf(chromiumPath === undefined)("a graph with an unusual schema", ()
   });
   afterEach(() => leave(tab));
 
-  it("that refers to itself opens as deep as somebody looks", async () => {
+  it("that refers to itself opens as deep as the user opens it", async () => {
     tab = await own.open({ path: "/g/tree" });
     await tab.page.getByLabel(/label/u).first().waitFor();
     await submit(tab);

@@ -8,7 +8,7 @@ import { workZh } from "../../console/text/inspector/zh.ts";
 import { zh } from "../../console/text/zh.ts";
 import { axeFindings, type Stage, type Tab } from "./console-page.ts";
 
-/** How somebody uses the console: with what, on which screen, in which language. */
+/** How a person uses the console: with what, on which screen, in which language. */
 export interface Hand {
   how: "mouse" | "keys";
   width: number;
@@ -45,7 +45,7 @@ const isSample = process.env["LOOKS"] !== "8";
 /** The structures that axe has seen, on each screen. */
 const seenByAxe = new Set<string>();
 
-/** Somebody in front of a page, who has either a mouse or a keyboard. */
+/** A person in front of a page, who has either a mouse or a keyboard. */
 export class Person {
   readonly tab: Tab;
   /** What axe found wrong with the page after a step, each with the step. */

@@ -309,7 +309,7 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with keys",
     await rests(tab);
     await tab.page.locator(".composer-field").fill("half a thought");
     await stage.restart({ apiKeys: [{ owner: "ada", key: "the next key" }] });
-    // Nobody has to touch anything for it.
+    // Without an action of the user.
     await tab.page.getByText("Your key is no longer valid.").waitFor();
     expect(await tab.page.locator(".composer-field").inputValue()).toBe("half a thought");
     await signIn("the next key");

@@ -7,7 +7,7 @@ import { shortIds } from "../../src/context/pruning/short-ids.ts";
 const hint = "[Hint: message_id: 0123abcd]";
 
 describe("short ids", () => {
-  it("tell messages apart whose ids begin alike, and stay the same as the session grows", () => {
+  it("distinguish messages whose ids begin alike, and stay the same as the session grows", () => {
     const messages = Array.from(
       { length: 2000 },
       (_, index) => new HumanMessage({ id: `019aaaaa-bbbb-${index}`, content: "" }),

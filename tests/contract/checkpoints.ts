@@ -21,11 +21,11 @@ class Broken {
 }
 
 /** Events of a run that are not yet stored: the next write stores them, and they are kept when that write fails. */
-function createUnstored(): UnstoredEvents & { tell(...events: RunEvent[]): void; left: RunEvent[] } {
+function createUnstored(): UnstoredEvents & { report(...events: RunEvent[]): void; left: RunEvent[] } {
   const left: RunEvent[] = [];
   return {
     left,
-    tell: (...events) => left.push(...events),
+    report: (...events) => left.push(...events),
     async flushWith(write) {
       const events = [...left];
       const result = await write(events, []);
@@ -52,12 +52,12 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       const unstored = createUnstored();
       const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
       const events = sampleEvents();
-      unstored.tell(...events.slice(0, 5));
+      unstored.report(...events.slice(0, 5));
       await put(saver, first);
       expect(await ids()).toEqual([0, 1, 2, 3, 4]);
       await put(saver, second);
       expect(await ids()).toEqual([0, 1, 2, 3, 4]);
-      unstored.tell(...events.slice(5));
+      unstored.report(...events.slice(5));
       const written = { configurable: { ...place.configurable, checkpoint_id: second } };
       await saver.putWrites(written, [["answer", 42]], "task");
       await fixture.reopen();
@@ -86,7 +86,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       await fixture.storage.runs.reclaim("r1");
       // The same without events.
       await expect(put(saver, second)).rejects.toMatchObject({ code: "conflict" });
-      unstored.tell(...sampleEvents());
+      unstored.report(...sampleEvents());
       await expect(put(saver, second)).rejects.toMatchObject({ code: "conflict" });
       const written = { configurable: { ...place.configurable, checkpoint_id: first } };
       await expect(saver.putWrites(written, [["answer", 42]], "task")).rejects.toMatchObject({ code: "conflict" });
@@ -161,7 +161,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       const unstored = createUnstored();
       const attempt = writer(fixture.storage, "r1", 1);
       await put(attempt.checkpointer(unstored), first);
-      unstored.tell(...sampleEvents());
+      unstored.report(...sampleEvents());
       expect(await attempt.finish(outcome, unstored)).toMatchObject({ status: "success", attempt: 1 });
       expect(unstored.left).toEqual([]);
       expect(await attempt.finish(outcome, unstored)).toBeUndefined();
@@ -174,7 +174,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       await newRun();
       const unstored = createUnstored();
       await fixture.storage.runs.reclaim("r1");
-      unstored.tell(...sampleEvents());
+      unstored.report(...sampleEvents());
       expect(await writer(fixture.storage, "r1", 1).finish(outcome, unstored)).toBeUndefined();
       expect(await ids()).toEqual([]);
       expect(await fixture.storage.runs.get("r1")).toMatchObject({ status: "running", attempt: 2 });
@@ -184,7 +184,7 @@ export function describeCheckpoints(fixture: StorageFixture): void {
       await newRun();
       const unstored = createUnstored();
       const saver = writer(fixture.storage, "r1", 1).checkpointer(unstored);
-      unstored.tell(...sampleEvents().slice(0, 2));
+      unstored.report(...sampleEvents().slice(0, 2));
       const broken = new Broken();
       const unwritable = { ...emptyCheckpoint(), id: first, channel_values: { broken } };
       await expect(saver.put(place, unwritable, metadata, { broken: 1 })).rejects.toThrow("unwritable");

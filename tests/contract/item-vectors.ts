@@ -82,7 +82,7 @@ export function describeItemVectors(fixture: StorageFixture): void {
           fields: ["text"],
           async embed(texts) {
             asked.push([...texts]);
-            if (texts[0] !== "sea" && isDown) throw new AppError("network", "Nobody answers.");
+            if (texts[0] !== "sea" && isDown) throw new AppError("network", "No answer.");
             if (texts[0] !== "sea") vi.advanceTimersByTime(seconds * 1000);
             return texts.map(() => Float32Array.of(1, 0));
           },

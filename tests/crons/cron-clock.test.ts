@@ -102,7 +102,7 @@ describe("the clock of crons", () => {
     expect(await started()).toEqual([iso(10)]);
   });
 
-  it("starts the run of a user of auth.path for that user, whoever made the thread", async () => {
+  it("starts the run of a user of auth.path for that user, also in a thread of another one", async () => {
     await make({ owner: "user:ann" });
     start();
     await pass(10);

@@ -71,7 +71,7 @@ describe("the strategy matrix", () => {
     expect(did(handle(failure(code), stage, { plans: alternativePlans, mayAsk: true }))).toBe(does);
   });
 
-  it.each(errorCodes)("%s: nobody is asked who is not there, and nothing else is left", (code) => {
+  it.each(errorCodes)("%s: fails where the user cannot be asked and no other plan is left", (code) => {
     const decision = handle(failure(code, false), "same_way");
     expect(decision).toEqual({ kind: "fail", ...userText(code, "en") });
   });

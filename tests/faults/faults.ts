@@ -70,7 +70,7 @@ const { values } = parseArgs({
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** Prints one figure; true when it counts as a failure. */
-function tell({ what, measured, target, holds, depends = false, details = [] }: Figure): boolean {
+function report({ what, measured, target, holds, depends = false, details = [] }: Figure): boolean {
   const fails = !holds && (values.long || !depends);
   say(`  ${holds ? "ok  " : fails ? "FAIL" : "over"} ${what}: ${measured} (target ${target})`);
   if (!holds) for (const detail of details) say(`         ${detail}`);
@@ -90,7 +90,7 @@ async function play(name: string): Promise<number> {
       random: createRandom(seed),
       say: (text: string) => say(`       ${text}`),
     };
-    for (const figure of (await scenario?.run(context)) ?? []) if (tell(figure)) failures += 1;
+    for (const figure of (await scenario?.run(context)) ?? []) if (report(figure)) failures += 1;
   } catch (error) {
     failures += 1;
     say(`  FAIL ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);

@@ -118,7 +118,7 @@ describe("assistants", () => {
     const assistant = graphs.findAssistant("agent");
     expect(assistant).toMatchObject({ name: "agent", version: 1, metadata: { created_by: "system" } });
     expect(graphs.findAssistant("fe096781-5601-53d2-b2f6-0d3403f7e9ca")).toBe(assistant);
-    expect(graphs.findAssistant("nobody")).toBeUndefined();
+    expect(graphs.findAssistant("unknown")).toBeUndefined();
     expect(graphs.assistants()).toEqual([assistant]);
   });
 });

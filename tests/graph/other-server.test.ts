@@ -50,7 +50,7 @@ const program = `
 `;
 
 describe("the graph of langgraph.json", () => {
-  it("runs where nobody lends it anything, with the checkpointer it is given", async () => {
+  it("runs without the services of the server, with the checkpointer it is given", async () => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
       cwd: projectFolder,
       env: environment(),

@@ -19,7 +19,7 @@ const calls = (name: string, args: Record<string, unknown>): ModelStep => ({ too
 const reads = (path: string): ModelStep => calls("read_file", { path });
 
 describe("the rules against loops, in the loop", () => {
-  it("tell the model of two failures, block the third with what to do instead, and let the next call through", async () => {
+  it("report two failures to the model, block the third with what to do instead, and let the next call through", async () => {
     const flow = await start({
       files: { b: "beta" },
       script: [reads("a"), reads("a"), reads("a"), reads("b"), { text: "b says beta, a is not there." }],

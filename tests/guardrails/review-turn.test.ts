@@ -97,7 +97,7 @@ describe("the stages", () => {
     expect(after([a, a, a, a, blocked, blocked])[0]).toMatchObject({ rule: "repeated_call", stage: "finish" });
   });
 
-  it("tell nothing of a loop that the model has left", () => {
+  it("report nothing of a loop that the model has left", () => {
     expect(after([read("a"), read("a"), read("a"), read("b")])).toEqual([]);
     expect(after([editFails, editFails, read("b")])).toEqual([]);
   });

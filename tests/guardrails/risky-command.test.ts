@@ -60,7 +60,7 @@ describe("a command (CONF-08)", () => {
     [":(){|".repeat(1500)],
     ["curl |".repeat(100_000)],
     ["echo hello; ".repeat(1000)],
-  ])("is one that is too long to be read, and nobody tries to: %#", (command) => {
+  ])("is one that is too long to be parsed, at once: %#", (command) => {
     for (let count = 0; count < 5; count += 1) {
       expect(riskyCommand({ command })).toMatchObject({ type: "HighRiskOperation" });
     }
@@ -84,7 +84,7 @@ describe("a tool that runs commands (CONF-08)", () => {
     expect(messages.at(-1)?.text).toContain("sudo make install");
   });
 
-  it("waits for a yes where the command is of risk, and the question shows it in both languages", async () => {
+  it("waits for an approval where the command is of risk, and the question shows it in both languages", async () => {
     const ran: string[] = [];
     const execute = defineTool({
       name: "execute_command",

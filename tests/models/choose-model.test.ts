@@ -65,7 +65,7 @@ describe("the model of a server", () => {
     }
   });
 
-  it("is by the keys alone where nobody can wait for Ollama", () => {
+  it("is by the keys alone where there is no time to wait for Ollama", () => {
     expect(withModelByKey(loadConfig({ ZHIPU_API_KEY: "k" })).model).toBe("zhipu:glm-4.7");
     expect(withModelByKey(loadConfig({})).model).toBe("offline");
   });

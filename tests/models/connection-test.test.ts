@@ -107,7 +107,7 @@ describe("a test of a connection (LLM-22)", () => {
     expect(verified("openai:a")).toBeNull();
   });
 
-  it("ends in time when nothing comes, and at once when nobody wants to know any more", async () => {
+  it("ends in time when nothing comes, and at once when the caller is gone", async () => {
     server.push({ fault: { kind: "hang" } }, { fault: { kind: "hang" } });
     expect(await test("openai:a", { patience: 50 })).toMatchObject({
       kind: "timeout",
@@ -117,7 +117,7 @@ describe("a test of a connection (LLM-22)", () => {
     await expect(test("openai:a", { signal: leaving })).rejects.toMatchObject({ code: "cancelled" });
   });
 
-  it("asks nobody where the key is missing, and knows the offline model to be there", async () => {
+  it("sends no request where the key is missing, and knows the offline model to be there", async () => {
     const fetchNothing = () => expect.fail("nothing is to be asked");
     expect(await test("zhipu:glm-4.7", { fetch: fetchNothing })).toMatchObject({
       kind: "auth",

@@ -21,7 +21,7 @@ describe("a model loader", () => {
     expect(loadModel(own, {})).toBe(own);
   });
 
-  it.each(["gpt-4o", "nobody:x", "constructor:x", "__proto__", ""])(
+  it.each(["gpt-4o", "unknown:x", "constructor:x", "__proto__", ""])(
     "refuses the unknown provider in “%s” and lists the known ones",
     (name) => {
       expect(() => loadModel(name, {})).toThrow(

@@ -47,12 +47,12 @@ it("never uses an id twice", async () => {
   expect(new Set(ids).size).toBe(4);
 });
 
-it("reports steps nobody asked for", async () => {
+it("reports steps without a request", async () => {
   const server = await serve({ script: [{ text: "one" }] });
   expect(() => server.assertFinished()).toThrow("1 scripted step(s)");
 });
 
-it("answers what nobody scripted with an error, and reports it", async () => {
+it("answers a request without a step with an error, and reports it", async () => {
   const server = await serve({});
   expect((await post(server, hello)).status).toBe(500);
   expect((await fetch(`${server.ollamaUrl}/nowhere`)).status).toBe(500);

@@ -47,7 +47,7 @@ describe("the built-in rows", () => {
   });
 });
 
-/** A name that nobody knows is shown as it is, however long. */
+/** An unknown name is shown as it is, at any length. */
 const Whole = ModelProfile.extend({ display_name: z.string() });
 
 describe("a profile", () => {
@@ -77,7 +77,7 @@ describe("a profile", () => {
 describe("modelPrice", () => {
   it("knows the price of a model, and none where it is not configured", () => {
     expect(modelPrice("openai:gpt-4o-mini")).toEqual({ input: 0.15, output: 0.6 });
-    expect(modelPrice("openai:somebody")).toBeUndefined();
+    expect(modelPrice("openai:unknown")).toBeUndefined();
   });
 
   it("takes limits and prices from the profiles it is given", () => {

@@ -233,7 +233,7 @@ describe("stored keys", () => {
     expect(JSON.stringify(warnings)).not.toContain("canary");
   });
 
-  it("are known with those of the environment to whoever must not let them out", async () => {
+  it("are listed with those of the environment, so that they can be masked", async () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     vi.stubEnv("MINE_API_KEY", "mine-of-the-environment");
     expect(models.keys()).toEqual(["sk-environment-key-1234"]);

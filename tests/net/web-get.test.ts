@@ -10,7 +10,7 @@ import { webGet, type WebRequest } from "@millrace/engine/net/web-get";
 import { startWebServer, type WebReply, type WebServer } from "@millrace/testing/web-server";
 import { closedAddresses, closedAnswers } from "./closed-addresses.ts";
 
-/** Stands for the public internet: whoever connects to it lands at the scripted server. */
+/** Stands for the public internet: each connection to it reaches the scripted server. */
 const publicAddress = "93.184.216.34";
 const never = new AbortController().signal;
 const usual: Omit<WebRequest, "address"> = { redirects: 5, limit: 1024 * 1024, within: 5000 };

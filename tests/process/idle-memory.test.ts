@@ -44,7 +44,7 @@ describe("the memory of a server at rest", () => {
     end();
   });
 
-  it("is given back at the first pause after the start, and later only when nobody has come for half a minute", () => {
+  it("is given back at the first pause after the start, and later only after half a minute without requests", () => {
     const heap = new FakeHeap();
     const end = returnIdleMemory(() => true, heap);
     vi.advanceTimersByTime(5_000);

@@ -10,7 +10,7 @@ import { type SessionFixture, startSessions } from "../support/session-fixture.t
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-const canary = "words that nobody else may read";
+const canary = "private words of the user";
 
 let collector: Collector;
 let sessions: SessionFixture | undefined;
@@ -39,7 +39,7 @@ function treeOf(spans: Span[], parent: string | undefined): Tree {
 const counterRun = { assistant_id: "counter", input: { count: 1 } };
 
 describe("traces", () => {
-  it("tell of one run with two tools: the run, its nodes, the model calls and the tool calls, and no words", async () => {
+  it("describe one run with two tools: the run, its nodes, the model calls and the tool calls, and no words", async () => {
     collector = await startCollector();
     sessions = await startSessions({ telemetry: settings(collector.url) });
     const { thread_id } = await sessions.server.client.threads.create();

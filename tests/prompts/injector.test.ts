@@ -150,7 +150,7 @@ describe("what a run sends", () => {
     await expect(flow.send("hello", { profile: "pirate" })).rejects.toThrow(/profile/u);
   });
 
-  it("says what waits for a yes where there are tools, and which tool was chosen (PROMPT-17)", async () => {
+  it("says what needs an approval where there are tools, and which tool was chosen (PROMPT-17)", async () => {
     const flow = await start({
       script: [
         { text: "One." },

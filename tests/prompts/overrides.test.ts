@@ -100,8 +100,8 @@ describe("an override in a file", () => {
 
 describe("an identity", () => {
   it("is listed among the templates, and changed at its own place only", async () => {
-    await put("identity.txt", "You are nobody.");
-    await put("identity_minimal.txt", "You are nobody.");
+    await put("identity.txt", "You are a parrot.");
+    await put("identity_minimal.txt", "You are a parrot.");
     for (const name of ["identity", "identity_chat", "identity_minimal"]) {
       expect(prompts.templates.get(name)).toMatchObject({ source: "builtin", editable: false });
       expect(() => prompts.templates.save(name, "x")).toThrow(expect.objectContaining({ code: "permission" }));
@@ -176,7 +176,7 @@ describe("the manager (PROMPT-05)", () => {
     expect(prompts.templates.metadata("clarify")).toMatchObject({ name: "clarify", source: "builtin", format: "json" });
     expect(prompts.templates.metadata("clarify")).not.toHaveProperty("content");
     expect(prompts.templates.has("clarify")).toBe(true);
-    for (const name of ["nobody", "constructor", "__proto__", "../config"]) {
+    for (const name of ["unknown", "constructor", "__proto__", "../config"]) {
       expect(prompts.templates.has(name)).toBe(false);
       for (const call of [
         () => prompts.templates.get(name),
@@ -245,7 +245,7 @@ describe("the manager (PROMPT-05)", () => {
 describe("the identity (PROMPT-18, PROMPT-19)", () => {
   const now = new Date("2026-02-03T04:05:06Z");
 
-  it("is built in until somebody saves one, then theirs, with its times, until it is reset", async () => {
+  it("is built in until a user saves one, then theirs, with its times, until it is reset", async () => {
     expect(prompts.identities.full("general")).toMatchObject({
       version: "1",
       source: "builtin",

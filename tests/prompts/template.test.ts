@@ -27,7 +27,7 @@ describe("filling a text", () => {
       "R1 out 0 {rload}\nC1 a b {2*cap}",
     ],
     ["braces in values as they are", "{name} {goals}", { name: "{goals}", goals: "$& {name}" }, "{goals} $& {name}"],
-    ["without lines that would tell nothing", "A\nName: {name}\n{goals}.\nB", {}, "A\nB"],
+    ["without lines that would be empty", "A\nName: {name}\n{goals}.\nB", {}, "A\nB"],
     ["lines with more than a value in any case", "A {name} B\nName: {name} {goals}", {}, "A  B\nName:  "],
   ])("keeps or replaces %s", (_, content, values, expected) => {
     expect(fill(content, ["name", "goals"], values)).toBe(expected);

@@ -123,7 +123,7 @@ describe("the maps of the templates", () => {
     }
     expect(nodesOfTemplate("clarify", [])).toEqual(["clarify"]);
     expect(nodesOfTemplate("mend", ["mend"])).toEqual(["action"]);
-    expect(templatesOfNode("nobody", [])).toEqual([]);
+    expect(templatesOfNode("unknown", [])).toEqual([]);
   });
 });
 
@@ -167,7 +167,7 @@ describe("the texts of the document profile", () => {
     }
   });
 
-  it("leave out what the editor does not tell, and number what the user refers to", () => {
+  it("leave out what the editor does not report, and number what the user refers to", () => {
     expect(builtInPrompts.text(documentContext, { file_path: "a.md" })).toBe("Current document: a.md");
     const references = [
       { kind: "file", source: "a.md", content: "A" },

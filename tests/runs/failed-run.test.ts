@@ -60,7 +60,7 @@ describe("the log of a failed run", () => {
     expect(JSON.stringify(lines)).not.toContain("sk-very-secret");
   });
 
-  it("has the whole of what nobody expected", async () => {
+  it("has an unexpected error as a whole", async () => {
     const bug = new TypeError("cannot read that");
     expect(await logOf(bug)).toEqual([[expect.objectContaining({ err: bug }), "run_failed"]]);
   });

@@ -169,7 +169,7 @@ export function failingGraph() {
     .compile();
 }
 
-/** Asks for a yes before its last step. */
+/** Asks for an approval before its last step. */
 export function askingGraph() {
   return new StateGraph(State)
     .addNode("asks", () => ({ steps: [String(interrupt({ question: "sure?" }))] }))

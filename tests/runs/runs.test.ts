@@ -71,7 +71,7 @@ describe("a run", () => {
 
   it("refuses an unknown assistant and a wrong config before anything is written", async () => {
     const { runs, session, storage } = await createHarness({ agent: plainGraph() });
-    await expect(runs.start(session, request("nobody"))).rejects.toMatchObject({ code: "not_found" });
+    await expect(runs.start(session, request("unknown"))).rejects.toMatchObject({ code: "not_found" });
     const wrong = request("agent", { config: { recursion_limit: "many" } });
     await expect(runs.start(session, wrong)).rejects.toMatchObject({
       code: "invalid_parameter",
@@ -400,7 +400,7 @@ describe("a temporary run", () => {
     expect(storage.rows.sessionCount()).toBe(0);
   });
 
-  it("takes with it what else was asked of its session, so that nobody waits for that for ever", async () => {
+  it("takes with it the other runs of its session, so that no caller waits for them for ever", async () => {
     const { runs, session, storage } = await createHarness({ agent: plainGraph() });
     const run = await runs.start(session, request("agent", { temporary: true }));
     const later = await runs.start(session, request("agent", { after_seconds: 3600, multitask_strategy: "enqueue" }));

@@ -32,7 +32,7 @@ function start(parts: Partial<WebhookSenderParts> = {}): void {
 }
 
 /** A run of an owner's session has ended, and its webhook is due. */
-function add(run_id: string, { owner = "nobody", url, body }: { owner?: string; url: string; body: string }): void {
+function add(run_id: string, { owner = "unknown", url, body }: { owner?: string; url: string; body: string }): void {
   const host = URL.canParse(url) ? new URL(url).host : "";
   insertWebhook(storage.database, { run_id, session_id: owner }, { url, host, body });
 }

@@ -90,7 +90,7 @@ describe.skipIf(postgres === undefined)("a subscriber at one of two servers", ()
 
   it.each([
     ["with notifications", {}],
-    ["by polling, without notifications", { databaseListenUrl: "postgres://nobody@127.0.0.1:1/none" }],
+    ["by polling, without notifications", { databaseListenUrl: "postgres://unknown@127.0.0.1:1/none" }],
   ])("of a namespace receives each change of the current thread at the other server, %s", async (_name, changes) => {
     const [one, other] = [await servers.start(changes), await servers.start(changes)];
     const events = eventsOf(await other.send("GET", "/namespaces/mine/stream"));

@@ -45,7 +45,7 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) 
 
 describe.each([
   ["with notifications", {}],
-  ["by polling, without notifications", { databaseListenUrl: "postgres://nobody@127.0.0.1:1/none" }],
+  ["by polling, without notifications", { databaseListenUrl: "postgres://unknown@127.0.0.1:1/none" }],
 ])("readers at another server than their run, %s", (_name, changes) => {
   it("receive all its events, in order and once, to its end", async () => {
     const [a, b] = await startBoth(changes);

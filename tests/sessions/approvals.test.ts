@@ -200,12 +200,12 @@ class World {
     await this.settle();
   }
 
-  /** At most once, and never without a yes to exactly what was there. */
+  /** At most once, and never without an approval of exactly what was there. */
   check(): void {
     for (const [path, count] of this.entries) {
       assert.ok((this.effects.get(path) ?? 0) <= 1, `${path} was deleted more than once`);
       if (existsSync(join(this.workspace, path))) continue;
-      assert.ok(this.approved.has(`${path} ${count}`), `${path} with ${count} was deleted without a yes`);
+      assert.ok(this.approved.has(`${path} ${count}`), `${path} with ${count} was deleted without an approval`);
     }
   }
 
@@ -217,7 +217,7 @@ class World {
 }
 
 describe("approvals", () => {
-  it("run a call at most once and never without a yes, whatever is asked, answered, stopped and restarted", async () => {
+  it("run a call at most once and never without an approval, in any order of questions, answers, stops and restarts", async () => {
     let deleted = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(Step, { minLength: 4, maxLength: 10 }), async (steps) => {

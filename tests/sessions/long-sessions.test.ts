@@ -39,7 +39,7 @@ test("others are served between any two states that are copied, and any two sess
   const place = { messageId: `said-${states - 1}`, metadata: {} };
   expect(await turnsDuring(forkSession(bench, session.session_id, place))).toBeGreaterThan(states);
   for (let at = 0; at < states; at += 1) await createSession(storage);
-  const query = { text: "nobody said this", limit: 10, cursor: 0 };
+  const query = { text: "words without a match", limit: 10, cursor: 0 };
   expect(await turnsDuring(findSessions(storage, query, never))).toBeGreaterThan(states);
 });
 

@@ -47,7 +47,7 @@ describe("proposals", () => {
   it.each([
     ["fix", "fix"],
     ["stop", "stop"],
-    ["a kind that nobody knows", "secondary"],
+    ["an unknown kind", "secondary"],
     [undefined, "secondary"],
   ])("have a kind: %s is %s", (kind, shown) => {
     const messages = [proposal("p1", [{ label: "Repair", kind }])];

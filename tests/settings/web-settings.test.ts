@@ -12,7 +12,7 @@ describe("the settings of the web", () => {
     expect(webOf({})).toMatchObject({ search: undefined, opensPages: false, allowed: [] });
   });
 
-  it("choose the one engine that is set up, and then pages may be opened unless somebody says no", () => {
+  it("choose the one engine that is set up, and then pages may be opened unless the operator says no", () => {
     expect(webOf(google).search).toMatchObject({
       engine: "google",
       address: "https://www.googleapis.com/customsearch/v1",

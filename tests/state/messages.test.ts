@@ -52,7 +52,7 @@ describe("the messages of a state", () => {
     );
   });
 
-  it("come to the same from one list in several ways, and from one that somebody has made longer", () => {
+  it("come to the same from one list in several ways, and from one that was made longer", () => {
     fc.assert(
       fc.property(steps, fc.array(steps, { maxLength: 4 }), fc.boolean(), (first, ways, isPushed) => {
         const both = [addToMessages, messagesStateReducer].map((reducer) => {

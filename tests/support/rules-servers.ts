@@ -16,7 +16,7 @@ export interface RulesServers {
 const graphFolder = join(import.meta.dirname, "..", "fixtures", "graphs");
 
 /** What users are called by in `x-user`, for rules that ask nothing else. */
-export const byHeader = `.authenticate((request) => request.headers.get("x-user") ?? "nobody")`;
+export const byHeader = `.authenticate((request) => request.headers.get("x-user") ?? "anonymous")`;
 
 /** A folder for such servers. */
 export async function openRulesServers(): Promise<RulesServers> {

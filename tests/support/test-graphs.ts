@@ -357,7 +357,7 @@ const Flood = new StateSchema({
 
 /** Emits `events` texts of `size` characters. With a gate, it waits there before the second half. */
 export const flood = new StateGraph(Flood)
-  .addNode("tell", async (state, config: LangGraphRunnableConfig) => {
+  .addNode("emit", async (state, config: LangGraphRunnableConfig) => {
     for (let at = 0; at < state.events; at += 1) {
       if (state.gate !== "" && at === state.events / 2) await gate(state.gate).promise;
       config.writer?.({ at, text: "x".repeat(state.size) });
@@ -365,8 +365,8 @@ export const flood = new StateGraph(Flood)
     }
     return {};
   })
-  .addEdge(START, "tell")
-  .addEdge("tell", END);
+  .addEdge(START, "emit")
+  .addEdge("emit", END);
 
 const Kept = new StateSchema({ note: z.string().default(""), found: z.array(z.string()).default([]) });
 

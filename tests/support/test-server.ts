@@ -97,7 +97,7 @@ export async function startTestServer(
     graphs: join(folder, "langgraph.json"),
     drainSeconds: 5,
     logLevel: "silent",
-    // Nobody listens there: what is installed on the machine is no part of a test.
+    // A port that refuses: tests do not depend on what the machine has installed.
     ollamaBaseUrl: "http://127.0.0.1:2",
     // What a test writes into the workspace is no news, except where that is what it is about.
     watchFiles: "off",

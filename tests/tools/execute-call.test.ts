@@ -246,7 +246,7 @@ describe("hooks", () => {
     stop.abort();
     expect(await work).toMatchObject({ errorType: "cancelled" });
     isHeld.resolve();
-    // Whoever comes next has the lock only when the first one is really over.
+    // The next caller has the lock only when the first call has ended.
     await runtime.locks.withLocks(["probe"], new AbortController().signal, async () => undefined);
     expect(runs).toBe(0);
   });

@@ -60,7 +60,7 @@ describe("prepareCall", () => {
     ["a trailing comma", '{"path": "a",}', { path: "a" }],
     ["single quotes", "{'path': 'a'}", { path: "a" }],
     ["a fence around it", '```json\n{"path": "a"}\n```', { path: "a" }],
-    ["a parameter nobody knows is left out", { path: "a", colour: "red" }, { path: "a" }],
+    ["an unknown parameter is left out", { path: "a", colour: "red" }, { path: "a" }],
   ])("accepts %s", (_, raw, input) => {
     expect(prepareCall(probe, raw)).toEqual({ kind: "ready", input });
   });

@@ -80,7 +80,7 @@ describe("the folders of rules", () => {
     expect(texts(source)).toEqual([]);
   });
 
-  it("leave out what cannot be read, tell file and reason once, and the other rules count", () => {
+  it("leave out what cannot be read, report file and reason once, and the other rules count", () => {
     write("project/.autocoderrules/good.md", always("good"));
     write("project/.autocoderrules/big.md", always("x".repeat(70_000)));
     write("project/.autocoderrules/binary.md", "a\0b");
@@ -117,7 +117,7 @@ describe("the folders of rules", () => {
     expect(logged).toEqual(expect.arrayContaining([...source.load().warnings]));
   });
 
-  it.skipIf(process.getuid?.() === 0)("tell of files and folders that this user may not read", () => {
+  it.skipIf(process.getuid?.() === 0)("report files and folders that this user may not read", () => {
     write("project/.autocoderrules/closed.md", always("closed"));
     write("project/.autocoderrules/open.md", always("open"));
     chmodSync(join(root, "project/.autocoderrules/closed.md"), 0);

@@ -73,8 +73,8 @@ describe("POST /assistants", () => {
   });
 
   test("POST /assistants 404: a graph that is not served", async () => {
-    const [status, text] = await send("POST", "/assistants", { graph_id: "nobody" });
-    expect([status, text]).toEqual([404, expect.stringContaining('Graph "nobody" not found')]);
+    const [status, text] = await send("POST", "/assistants", { graph_id: "unknown" });
+    expect([status, text]).toEqual([404, expect.stringContaining('Graph "unknown" not found')]);
   });
 });
 
@@ -195,8 +195,8 @@ describe("versions", () => {
     });
     expect(patched.config).toEqual({ configurable: { x: 2 } });
     expect(await (await server.send("PATCH", `/assistants/${id}`, {})).json()).toMatchObject({ version: 3 });
-    const [status, text] = await send("PATCH", `/assistants/${id}`, { graph_id: "nobody" });
-    expect([status, text]).toEqual([404, expect.stringContaining('Graph "nobody" not found')]);
+    const [status, text] = await send("PATCH", `/assistants/${id}`, { graph_id: "unknown" });
+    expect([status, text]).toEqual([404, expect.stringContaining('Graph "unknown" not found')]);
   });
 
   test("POST /assistants/:assistant_id/versions 200: newest first, without updated_at, paged and filtered", async () => {

@@ -22,7 +22,7 @@ const send = async (method: string, path: string, body?: unknown): Promise<[numb
 const newThread = async (): Promise<string> => (await server.client.threads.create()).thread_id;
 const counter = { assistant_id: "counter", input: { value: 1 } };
 const noAssistant =
-  'No assistant found for "nobody". Make sure the assistant ID is for a valid assistant or a valid graph ID.';
+  'No assistant found for "unknown". Make sure the assistant ID is for a valid assistant or a valid graph ID.';
 const busy = "Thread is already running a task. Wait for it to finish or choose a different multitask strategy.";
 
 /** A run that waits at its own gate; `open` opens the gate and waits for the run's end. */
@@ -96,10 +96,10 @@ describe("an unknown id", () => {
   });
 
   test.each([
-    ["POST /runs 404", "POST", "/runs", { assistant_id: "nobody" }, noAssistant],
-    ["POST /runs/stream 404", "POST", "/runs/stream", { assistant_id: "nobody" }, noAssistant],
-    ["POST /runs/wait 404", "POST", "/runs/wait", { assistant_id: "nobody" }, noAssistant],
-    ["POST /runs/batch 404", "POST", "/runs/batch", [{ assistant_id: "nobody" }], noAssistant],
+    ["POST /runs 404", "POST", "/runs", { assistant_id: "unknown" }, noAssistant],
+    ["POST /runs/stream 404", "POST", "/runs/stream", { assistant_id: "unknown" }, noAssistant],
+    ["POST /runs/wait 404", "POST", "/runs/wait", { assistant_id: "unknown" }, noAssistant],
+    ["POST /runs/batch 404", "POST", "/runs/batch", [{ assistant_id: "unknown" }], noAssistant],
     ["GET /runs/:run_id/stream 404", "GET", `/runs/${missing}/stream`, undefined, "Run not found"],
   ])("%s: without a thread", async (_title, method, path, body, text) => {
     expect(await send(method, path, body)).toEqual([404, text]);
@@ -108,7 +108,7 @@ describe("an unknown id", () => {
   test("a run by an unknown assistant is refused and not admitted", async () => {
     const threadId = await newThread();
     for (const kind of starts) {
-      expect(await send("POST", `/threads/${threadId}/runs${kind}`, { assistant_id: "nobody" })).toEqual([
+      expect(await send("POST", `/threads/${threadId}/runs${kind}`, { assistant_id: "unknown" })).toEqual([
         404,
         noAssistant,
       ]);
@@ -128,7 +128,7 @@ describe("starting a run of a thread", () => {
       stream_mode: ["values", "updates"],
       stream_subgraphs: true,
       stream_resumable: true,
-      interrupt_after: ["nobody knows"],
+      interrupt_after: ["unknown"],
       multitask_strategy: "enqueue",
       durability: "async",
     };
@@ -145,7 +145,7 @@ describe("starting a run of a thread", () => {
         config: expect.objectContaining({ tags: ["a"], recursion_limit: 7 }),
         context: { size: 1 },
         stream_mode: ["values", "updates"],
-        interrupt_after: ["nobody knows"],
+        interrupt_after: ["unknown"],
         durability: "async",
         temporary: false,
         subgraphs: true,
@@ -567,7 +567,7 @@ describe("runs without a thread", () => {
     const { assistant_id } = await server.client.assistants.create({ graphId: "counter" });
     const late = { assistant_id, input: {}, on_completion: "keep", after_seconds: 3_600 };
     const left = (): Promise<unknown[]> => server.client.threads.search({ metadata: { assistant_id } });
-    expect(await send("POST", "/runs/batch", [late, { assistant_id: "nobody" }])).toEqual([404, noAssistant]);
+    expect(await send("POST", "/runs/batch", [late, { assistant_id: "unknown" }])).toEqual([404, noAssistant]);
     expect(await left()).toEqual([]);
     const sendMany = async (count: number): Promise<number> => {
       const bodies = Array.from({ length: count }, () => late);

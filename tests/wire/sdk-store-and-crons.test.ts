@@ -55,7 +55,7 @@ describe.each(Object.keys(versions) as (keyof typeof versions)[])("the SDK %s", 
     await crons.delete(ofThread.cron_id);
     expect(await crons.count({ threadId: thread_id })).toBe(0);
     await expect(crons.delete(ofThread.cron_id)).rejects.toThrow(`HTTP 404: Cron ${ofThread.cron_id} not found`);
-    await expect(crons.create("nobody", payload)).rejects.toThrow('HTTP 404: No assistant found for "nobody"');
+    await expect(crons.create("unknown", payload)).rejects.toThrow('HTTP 404: No assistant found for "unknown"');
   });
 
   it("gives threads a TTL", async () => {

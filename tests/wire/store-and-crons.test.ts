@@ -59,7 +59,7 @@ const aCron = expect.objectContaining({ schedule: yearly, next_run_date: expect.
 test.each([
   ["POST /runs/crons 200", "POST", "/runs/crons", cron, aCron],
   ["POST /runs/crons 400", "POST", "/runs/crons", { assistant_id: "counter", schedule: "sometimes" }, invalid],
-  ["POST /runs/crons 404", "POST", "/runs/crons", { ...cron, assistant_id: "nobody" }, expect.any(String)],
+  ["POST /runs/crons 404", "POST", "/runs/crons", { ...cron, assistant_id: "unknown" }, expect.any(String)],
   ["POST /threads/:thread_id/runs/crons 200", "POST", "/threads/{thread}/runs/crons", cron, aCron],
   ["POST /threads/:thread_id/runs/crons 400", "POST", "/threads/{thread}/runs/crons", {}, invalid],
   ["POST /threads/:thread_id/runs/crons 404", "POST", "/threads/{missing}/runs/crons", cron, expect.any(String)],

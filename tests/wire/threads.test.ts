@@ -116,7 +116,7 @@ describe("POST /threads", () => {
   });
 
   test("supersteps without a graph, or with an unknown node, create no thread", async () => {
-    const supersteps = [{ updates: [{ values: { value: 1 }, as_node: "nobody" }] }];
+    const supersteps = [{ updates: [{ values: { value: 1 }, as_node: "unknown" }] }];
     const thread_id = crypto.randomUUID();
     const [status, text] = await send("POST", "/threads", { thread_id, supersteps });
     expect([status, text]).toEqual([400, expect.stringContaining(`Thread ${thread_id} has no graph ID`)]);
@@ -127,8 +127,8 @@ describe("POST /threads", () => {
 
   test("POST /threads 404: the graph of its supersteps is not served", async () => {
     const supersteps = [{ updates: [{ values: {}, as_node: "add" }] }];
-    const [status, text] = await send("POST", "/threads", { supersteps, metadata: { graph_id: "nobody" } });
-    expect([status, text]).toEqual([404, expect.stringContaining('Graph "nobody" not found')]);
+    const [status, text] = await send("POST", "/threads", { supersteps, metadata: { graph_id: "unknown" } });
+    expect([status, text]).toEqual([404, expect.stringContaining('Graph "unknown" not found')]);
   });
 });
 
@@ -345,7 +345,7 @@ describe("the state of a thread", () => {
     expect([status, text]).toEqual([400, expect.stringContaining("has no graph ID")]);
   });
 
-  test.each(["nobody", "constructor", "__proto__"])(
+  test.each(["unknown", "constructor", "__proto__"])(
     "a state update as the unknown node %s is refused",
     async (as_node) => {
       const threadId = await counted(1);

@@ -176,7 +176,7 @@ class Simulation {
       else if (step.kind === "work") this.#work(server, step.ms, go);
       else {
         this.#send(server, step, index, go);
-        if (isFollowed) this.#tell(server, 1);
+        if (isFollowed) this.#notifyOthers(server, 1);
       }
     };
     server.slots.take(go);
@@ -252,13 +252,13 @@ class Simulation {
   #follow(writer: Server, isOver: () => boolean): void {
     const reader = this.#servers[this.#any()];
     if (isOver() || reader === undefined) return;
-    this.#tell(reader, 0);
-    this.#tell(writer, 1);
+    this.#notifyOthers(reader, 0);
+    this.#notifyOthers(writer, 1);
     this.#clock.after(asking, () => this.#follow(writer, isOver));
   }
 
   /** A server notifies others with its next notice, which waits for its last one; readers of its runs read on then. */
-  #tell(server: Server, readers: number): void {
+  #notifyOthers(server: Server, readers: number): void {
     server.notified += readers;
     server.since ??= this.#clock.now;
     if (server.isNotifying) return;
@@ -270,7 +270,7 @@ class Simulation {
         this.#notified.add(this.#clock.now - since);
         for (let index = 0; index < notified; index += 1) this.#read();
         server.isNotifying = false;
-        if (server.since !== undefined) this.#tell(server, 0);
+        if (server.since !== undefined) this.#notifyOthers(server, 0);
       });
     });
   }

@@ -11,7 +11,7 @@ const sum = (side: "ours" | "plain", of: keyof Cost): number =>
 
 const figures: Figure[] = [
   { measure: "requests of people", value: played.length, unit: "", min: 60 },
-  { measure: "planned although nobody asked", value: unasked().length, unit: "", max: 2 },
+  { measure: "planned without a request to plan", value: unasked().length, unit: "", max: 2 },
   { measure: "with more calls than rounds of tools + 1", value: wasteful().length, unit: "", max: 0 },
   { measure: "with more calls than the plain agent", value: dearer().length, unit: "", max: 0 },
   {

@@ -54,7 +54,7 @@ async function measure(): Promise<ExecutedCode> {
     graphs: join(projectFolder, "tests/bench/langgraph.json"),
     logLevel: "silent",
     watchFiles: "off",
-    // It looks at its files by a timer, whoever asks for a run meanwhile.
+    // It looks at its files by a timer, also during a run.
     console: false,
   });
   const session = new Session();

@@ -125,7 +125,7 @@ const plain = new StateGraph(State)
 
 /** What an iteration of our loop costs beyond the same supersteps of plain LangGraph, guardrails on; `times` turns of each. */
 export async function measureLoopCost(times: number): Promise<Section> {
-  // As in the server: spans that nobody gets would be most of what a step of plain LangGraph costs.
+  // As in the server: spans that are not exported would be most of what a step of plain LangGraph costs.
   skipIdleTracing();
   const workspace = realpathSync(mkdtempSync(join(tmpdir(), "millrace-bench-")));
   try {

@@ -95,7 +95,7 @@ const Request = z.object({
   tools: z.array(z.looseObject({})).default([]),
 });
 
-/** Milliseconds of CPU that the client needs for the same request when nobody stands around it, p50 of the later `rounds`. */
+/** Milliseconds of CPU that the client needs for the same request without other load, p50 of the later `rounds`. */
 async function clientAlone(url: string, { messages, tools }: z.infer<typeof Request>, rounds: number): Promise<number> {
   const client = new ChatOpenAI({
     model: "scripted",

@@ -8,7 +8,7 @@ const most = 1.5;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 /**
- * What a request costs by the number of owners whose keys the server knows, each of whom asks in turn: `GET /threads/:id`
+ * What a request costs by the number of owners whose keys the server knows, with a request of each in turn: `GET /threads/:id`
  * of a thread that is not there, so that the owner's scope is used. What 1,000 owners cost must be what one costs.
  */
 export async function measureOwners(modelUrl: string, counts: readonly number[], requests: number): Promise<Section> {

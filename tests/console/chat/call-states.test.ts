@@ -54,7 +54,7 @@ describe("the call of a tool, by its events (UI-05)", () => {
   });
 });
 
-describe("the call of a tool, of a run that nobody followed", () => {
+describe("the call of a tool, of a run without a reader", () => {
   const message = (more: object): Message =>
     Message.parse({
       id: "reply",
@@ -89,7 +89,7 @@ describe("the call of a tool, of a run that nobody followed", () => {
     expect(calls.get("call")).toMatchObject({ status: "done", ...took });
   });
 
-  it("is known without its beginning where the server does not tell it", () => {
+  it("is known without its beginning where the server does not report it", () => {
     const { calls } = withPage(emptyThread, page({}));
     expect(calls.get("call")).toMatchObject({ status: "done", startedAt: undefined });
   });

@@ -88,7 +88,7 @@ const cutAnswer = `{
 }`;
 const keptUnsent = "Object.keys(localStorage).filter((key) => key.includes('unsent'))";
 
-describe.skipIf(chromiumPath === undefined)("words that somebody types", () => {
+describe.skipIf(chromiumPath === undefined)("words that the user types", () => {
   let stage: Stage;
   let tab: Tab;
   beforeAll(async () => {

@@ -11,7 +11,7 @@ const Days = z.array(z.object({ input_tokens: z.number(), output_tokens: z.numbe
 /** An MCP server, which takes a file for its log. */
 const program = join(projectFolder, "toolkits/mcp/tests/fake-server.ts");
 
-/** What somebody does with MCP servers and what runs and models took, signed in with the key. */
+/** The actions of a person on MCP servers and on what runs and models took, signed in with the key. */
 export function flowsOfRuns(stage: () => Stage, key: string): Record<string, (one: Person) => Promise<void>> {
   const headers = { "x-api-key": key };
   return {

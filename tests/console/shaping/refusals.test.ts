@@ -27,7 +27,7 @@ describe("what the server refuses, as the console shows it in Chinese", () => {
   it.each([
     ["in words of its own", "/threads/import", { format: "millrace.session", version: 99 }, /版本是 99/u],
     ["with the values that are wrong", "/threads/search", { limit: "many" }, /^有参数不符合要求。.*（limit）$/u],
-    ["with the server's words where nobody has put them into Chinese", "/models", { name: "?:x" }, /^\p{Script=Han}/u],
+    ["with the server's words where there is no Chinese text", "/models", { name: "?:x" }, /^\p{Script=Han}/u],
   ])("%s", async (_, path, body, expected) => {
     setRequestLanguage("zh");
     expect(await post(path, body)).toMatch(expected);
@@ -44,7 +44,7 @@ describe("what the server refuses, as the console shows it in Chinese", () => {
     const thread = await server.client.threads.create();
     const message = { id: crypto.randomUUID(), text: "Hello", attachments: [], at: new Date().toISOString() };
     setRequestLanguage("zh");
-    expect(await refusalOf(startRun(thread.thread_id, "nobody", message, {}))).toMatch(/^找不到所请求的内容。/u);
+    expect(await refusalOf(startRun(thread.thread_id, "unknown", message, {}))).toMatch(/^找不到所请求的内容。/u);
   });
 });
 

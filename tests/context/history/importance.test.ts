@@ -43,7 +43,7 @@ describe("how much a message is worth (MSG-05)", () => {
     ],
     ["goals in Chinese", [says("设计目标:增益 20 dB,请确认"), user("确认")], ["must_keep", "must_keep"]],
     [
-      "goals that nobody confirms",
+      "goals without a confirmation",
       [says("What are the design goals?"), user("A low noise")],
       ["compressible", "compressible"],
     ],

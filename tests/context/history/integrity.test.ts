@@ -17,7 +17,7 @@ const described = { name: "a", description: "b" };
 const identity = { name: "identity", text: "<!-- layer: identity -->\nYou are …" };
 
 describe("what is looked at around a model call (CTX-20)", () => {
-  it("is nothing to tell where all is well", () => {
+  it("reports nothing where all is well", () => {
     expect(checkStart({ history: [human], tools: [described] })).toEqual([]);
     expect(checkStart({ history: [], instruction: "do it", tools: [] })).toEqual([]);
     expect(checkSystem([identity], 30_000)).toEqual([]);

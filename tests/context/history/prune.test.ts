@@ -43,7 +43,7 @@ describe("leaving out marked messages", () => {
   it("takes the results with their reply, and the reply with the last of its results", () => {
     expect(idsWithout("ai-1")).toEqual(["first", undefined, undefined, "ai-2", "tool-2"]);
     expect(idsWithout("tool-1")).toEqual(["first", undefined, undefined, "ai-2", "tool-2"]);
-    expect(idsWithout("first", "nobody")).toEqual([undefined, "ai-1", "tool-1", "ai-2", "tool-2"]);
+    expect(idsWithout("first", "unknown")).toEqual([undefined, "ai-1", "tool-1", "ai-2", "tool-2"]);
   });
 
   it("keeps what a reply says beside the call, and its other calls", () => {

@@ -92,12 +92,12 @@ export function describeWebhooks(fixture: StorageFixture): void {
         ["", null],
       ]);
       const [first, , third] = all.map(({ webhook_id }) => webhook_id);
-      const nobody = { hosts: [], owners: [] };
+      const idle = { hosts: [], owners: [] };
       const left = async (busy: Partial<BusyReceivers>) =>
-        (await webhooksDue(webhooks, far, { ...nobody, ...busy })).map(({ webhook_id }) => webhook_id);
+        (await webhooksDue(webhooks, far, { ...idle, ...busy })).map(({ webhook_id }) => webhook_id);
       expect(await left({ hosts: ["two.example"] })).toEqual([first, third]);
       expect(await left({ owners: ["ada", "bob"] })).toEqual([third]);
-      expect(await webhooks.nextDueAt({ ...nobody, owners: ["ada"], hosts: [""] })).toBe(all[1]?.due_at);
+      expect(await webhooks.nextDueAt({ ...idle, owners: ["ada"], hosts: [""] })).toBe(all[1]?.due_at);
     });
   });
 }

@@ -8,7 +8,7 @@ const notes = {
   zh: "# 笔记\n\n水渠把水引到水车。\n水车日夜转动。\n",
 };
 
-/** A streamed turn, a deletion that waits for a yes, a run that survives kill -9, and the history of it all. */
+/** A streamed turn, a deletion that waits for an approval, a run that survives kill -9, and the history of it all. */
 export const main: Demo = {
   prepare(workspace, language) {
     mkdirSync(join(workspace, "drafts"));

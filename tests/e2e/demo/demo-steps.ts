@@ -45,7 +45,7 @@ export async function streamedTurn(server: ServerProcess, workspace: string, lan
   return thread.thread_id;
 }
 
-/** The deletion of a folder with files in it waits for a yes, and happens after it. */
+/** The deletion of a folder with files in it waits for an approval, and happens after it. */
 export async function approveDeletion(
   server: ServerProcess,
   workspace: string,
@@ -60,7 +60,7 @@ export async function approveDeletion(
   await wait(server, thread, { input: { messages: [{ role: "user", content: request }] } });
   const waiting = await client.threads.get(thread);
   equal(waiting.status, "interrupted", "the session should wait for an answer");
-  ok(existsSync(join(folder, "one.md")), "the folder was deleted before anybody said yes");
+  ok(existsSync(join(folder, "one.md")), "the folder was deleted before the approval");
   const [pending] = Object.values(waiting.interrupts).flat();
   const question = JSON.stringify(pending?.value);
   ok(question.includes("delete_file"), `the question should name the call: ${question}`);

@@ -236,7 +236,7 @@ function orderProblems(events: readonly SseEvent[], withKill: boolean): string[]
     }
     const number = Number(id);
     const isNewAttempt = event === "metadata" && MetadataEvent.parse(JSON.parse(data)).attempt > 1;
-    if (isNewAttempt && !withKill) problems.push("saw a second attempt of a run that nobody had killed");
+    if (isNewAttempt && !withKill) problems.push("saw a second attempt of a run without a kill");
     if (number <= last || !(number === last + 1 || isNewAttempt)) problems.push(`got ${id} after ${last} (${event})`);
     last = number;
   }

@@ -61,7 +61,7 @@ function heldAtTheLimit(item: string, random: Random): Reply {
   return { chunks: [first.join(""), ` The rest about ${item}.`], heldAfter: 1, delayMs: 1 };
 }
 
-/** Half of a call's arguments; whoever asks again gets them whole. */
+/** Half of a call's arguments; the next request gets them whole. */
 function halfArguments(item: string, random: Random): Reply {
   const whole = calls(item, "send_once", "set_again");
   const [first, second] = whole.toolCalls ?? [];

@@ -62,7 +62,7 @@ async function terminate(world: World, random: Random): Promise<{ exit: Exit; re
   return { exit: { milliseconds: performance.now() - started, problem }, refusal };
 }
 
-/** What is wrong with how a stopping server answers somebody who wants a new run; nothing when it says 503. */
+/** What is wrong with a stopping server's response to a request for a new run; nothing when it is 503. */
 async function tryToStart({ server }: World): Promise<string | undefined> {
   const { status, body } = await call(server, "POST", "/threads", {});
   if (status >= 300) return undefined;

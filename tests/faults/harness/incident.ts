@@ -237,18 +237,18 @@ export class Incident {
   async #judgeMessages(): Promise<void> {
     const { server } = this.#world;
     const messages = await readMessages(server, this.#threadId);
-    const tell = (problem: string): void => void this.#verdict.histories.push(`${this.#name}: ${problem}`);
+    const report = (problem: string): void => void this.#verdict.histories.push(`${this.#name}: ${problem}`);
     // While a question is open, the message with the call that waits stands last and has no result yet.
     const { interrupts } = await getThread(server, this.#threadId);
     const problem = storedProblem(
       Object.keys(interrupts).length > 0 && messages.at(-1)?.type === "ai" ? messages.slice(0, -1) : messages,
     );
-    if (problem !== undefined) tell(problem);
+    if (problem !== undefined) report(problem);
     const ids = messages.map(({ id }) => id);
-    if (new Set(ids).size < ids.length || ids.includes(undefined)) tell("message ids are missing or repeated");
+    if (new Set(ids).size < ids.length || ids.includes(undefined)) report("message ids are missing or repeated");
     const human = messages.filter(({ type }) => type === "human").map(textOf);
     const expected = await this.#expected(human);
-    if (JSON.stringify(human) !== JSON.stringify(expected)) tell(`it holds ${JSON.stringify(human)}`);
+    if (JSON.stringify(human) !== JSON.stringify(expected)) report(`it holds ${JSON.stringify(human)}`);
   }
 
   /** What was sent; a run that was stopped before it began keeps its message in its row. */

@@ -6,11 +6,11 @@ export interface Figure {
   holds: boolean;
   /** A time or a size: on a machine that does other work it says little, so the short form only prints it. */
   depends?: boolean;
-  /** The first failures, for whoever looks. */
+  /** The first failures, for the reader of the report. */
   details?: string[];
 }
 
-/** What a scenario is given: its random numbers, whether this is the long form, and a place to tell how far it is. */
+/** What a scenario is given: its random numbers, whether this is the long form, and a function that reports its progress. */
 export interface ScenarioContext {
   long: boolean;
   seed: number;

@@ -108,7 +108,7 @@ const Output = new StateSchema({
 
 /** Emits `events` custom events of `size` characters with the time of each, `pause` milliseconds apart (0: at once). */
 export const talker = new StateGraph(Output)
-  .addNode("tell", async ({ events, size, pause }, config: LangGraphRunnableConfig) => {
+  .addNode("emit", async ({ events, size, pause }, config: LangGraphRunnableConfig) => {
     const padding = "x".repeat(size);
     for (let index = 0; index < events; index += 1) {
       config.writer?.({ at: Date.now(), index, padding });
@@ -117,8 +117,8 @@ export const talker = new StateGraph(Output)
     }
     return {};
   })
-  .addEdge(START, "tell")
-  .addEdge("tell", END);
+  .addEdge(START, "emit")
+  .addEdge("emit", END);
 
 /** The loop, with a note at its begin and end: two of one session must never overlap. */
 export const watched = new StateGraph(State)

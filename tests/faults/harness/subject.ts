@@ -28,7 +28,7 @@ export interface Findings {
   duplicates: string[];
   unended: string[];
   unreported: string[];
-  /** Calls reported as unknown; not a fault, but each must be one that nobody can know. */
+  /** Calls reported as unknown; not a fault, but each must be one whose outcome cannot be known. */
   unknown: number;
 }
 

@@ -10,8 +10,8 @@ import { call, openWorld, type World } from "../harness/world.ts";
 const atOnce = 4;
 /** Milliseconds no request may take. */
 const slowest = 2000;
-/** Those of the suite's graphs whose runs end by themselves, and one that nobody has. */
-const assistants = ["one", "nested", "talker", "retrying", "nobody"];
+/** Those of the suite's graphs whose runs end by themselves, and one that does not exist. */
+const assistants = ["one", "nested", "talker", "retrying", "unknown"];
 
 /** Requests made from the server's own /openapi.json, and broken: none is answered with 5xx or ends it (reliability S5). */
 export const fuzz: Scenario = {

@@ -18,7 +18,7 @@ export const models: Scenario = {
     const planned = await startPlannedModels(sequences, findings);
     const environment = { OPENAI_BASE_URL: `${planned.address}/v1`, OLLAMA_BASE_URL: planned.address };
     try {
-      const world = await openWorld(() => ({ text: "Nobody asks here." }), { environment });
+      const world = await openWorld(() => ({ text: "This call is not expected." }), { environment });
       try {
         await saySo(world);
         const { pid } = world.server;
@@ -85,7 +85,7 @@ function judged(world: World, sequences: readonly ModelSequence[], findings: Seq
       holds: count < 1000 ? kinds > faultNames.length / 2 : kinds === faultNames.length,
     },
     noneOf(
-      "rejections that nobody handled",
+      "unhandled rejections",
       log.filter((line) => line.includes("unhandled_rejection")),
       runs,
     ),

@@ -17,7 +17,7 @@ import {
 
 /**
  * The required outcome of an accepted message. `kept`: it stands in the history. `stopped`: there too, or, when its run was
- * stopped before it began, in the row of that run. `removed`: somebody asked for its removal, it may be gone.
+ * stopped before it began, in the row of that run. `removed`: a client asked for its removal, it may be gone.
  */
 type Fate = "kept" | "stopped" | "removed";
 

@@ -14,7 +14,7 @@ const perMinute = 60_000;
 
 /**
  * PostgreSQL crashes every 5 to 10 s, and once a minute one of its processes is killed, under runs of all shapes: commits that
- * nobody waited for are gone each time, and the server stays.
+ * no client waited for are gone each time, and the server stays.
  */
 export const databaseCrashes: Scenario = { name: "database", run: (context) => crashUnder(1, context) };
 

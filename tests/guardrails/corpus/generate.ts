@@ -49,7 +49,7 @@ function replies(calls: RecordedCall[], size: number, text = ""): RecordedRound[
   return many(Math.ceil(calls.length / size), (at) => ({ text, calls: calls.slice(at * size, (at + 1) * size) }));
 }
 
-/** Reads of files that nobody has read before. */
+/** Reads of files that were not read before. */
 function newReads(dice: Dice, length: number): RecordedCall[] {
   return many(length, (at) => call("read_file", { path: `${dice.path()}${at}` }, `text ${dice.word()} ${dice.next()}`));
 }

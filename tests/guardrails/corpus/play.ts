@@ -16,7 +16,7 @@ export interface Played {
 }
 
 const limits: GuardLimits = { same_failure_limit: 2, stagnation_threshold: 3 };
-/** A model that nobody stops goes on for so many replies. */
+/** The number of replies after which a model that no rule stops is stopped here. */
 const patience = 60;
 /** Calls from the first block to the end of the turn, three replies of three at most. */
 const soonAfter = 9;

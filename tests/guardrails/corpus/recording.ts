@@ -64,7 +64,7 @@ function madeUp(name: string, effect: Tool["effect"], polling: boolean): Tool {
   });
 }
 
-/** The tools of the recordings: those of the house, and some that others bring. */
+/** The tools of the recordings: the built-in ones, and some of other sources. */
 export const recordedTools: Tool[] = [
   ...Object.values(ownTools),
   madeUp("create_task", "unsafe", false),

@@ -34,7 +34,7 @@ const Cron = z.looseObject({ cron_id: z.string() });
 let users = 0;
 
 /** A new user, and their requests; `keeps` is what the rules do not let them change. */
-function somebody() {
+function newUser() {
   users += 1;
   const name = `user-${users}`;
   const send = (method: string, path: string, body?: unknown, keeps = "nothing") =>
@@ -52,7 +52,7 @@ function somebody() {
 }
 
 /** Two threads, each with an interrupted run; the first thread is the one to keep. */
-async function twoThreads(user: ReturnType<typeof somebody>): Promise<[string, string]> {
+async function twoThreads(user: ReturnType<typeof newUser>): Promise<[string, string]> {
   const ids: [string, string] = [await user.thread(), await user.thread()];
   for (const id of ids) await user.json("POST", `/threads/${id}/runs/wait`, { assistant_id: "asking", input: {} });
   return ids;
@@ -60,7 +60,7 @@ async function twoThreads(user: ReturnType<typeof somebody>): Promise<[string, s
 
 describe("a request over many records, one of which the rules refuse", () => {
   it("keeps that thread, and prunes the others", async () => {
-    const user = somebody();
+    const user = newUser();
     const [kept, other] = await twoThreads(user);
     const body = { thread_ids: [kept, other] };
     const latest = await user.send("POST", "/threads/prune", { ...body, strategy: "keep_latest" }, kept);
@@ -74,7 +74,7 @@ describe("a request over many records, one of which the rules refuse", () => {
   });
 
   it("leaves that thread's run, and stops those of the others", async () => {
-    const user = somebody();
+    const user = newUser();
     const ids = [await user.thread(), await user.thread()];
     const [kept = "", other = ""] = ids;
     for (const id of ids) {
@@ -87,7 +87,7 @@ describe("a request over many records, one of which the rules refuse", () => {
   });
 
   it("keeps that record, and truncates all others", async () => {
-    const user = somebody();
+    const user = newUser();
     const [kept, other] = await twoThreads(user);
     const make = async () =>
       Cron.parse(await user.json("POST", "/runs/crons", { assistant_id: "asking", schedule: "0 0 1 1 *" })).cron_id;

@@ -15,7 +15,7 @@ const rules = `.authenticate(({ headers }) => ({
     identity: headers.get("x-user"), refuses: headers.get("x-refuses"), how: headers.get("x-how")
   }))
   .on("*", ({ event, resource, action, value, user }) => {
-    if (event === user.refuses) return user.how === "no" ? false : { owner: "somebody else" };
+    if (event === user.refuses) return user.how === "no" ? false : { owner: "another user" };
     if (resource === "store") return true;
     if (action === "create") Object.assign(value.metadata, { owner: user.identity });
     return { owner: user.identity };
@@ -49,7 +49,7 @@ const Runs = z.array(z.looseObject({ run_id: z.string(), status: z.string() }));
 let users = 0;
 
 /** A new user, and their requests. */
-function somebody() {
+function newUser() {
   users += 1;
   const name = `user-${users}`;
   const send = (method: string, path: string, body?: unknown, refuses: Record<string, string> = {}) =>
@@ -61,14 +61,14 @@ function somebody() {
   };
   return { name, send, json };
 }
-type Somebody = ReturnType<typeof somebody>;
+type NewUser = ReturnType<typeof newUser>;
 
-const thread = async ({ json }: Somebody) => ({
+const thread = async ({ json }: NewUser) => ({
   thread_id: idOf(await json("POST", "/threads", { metadata: { graph_id: "agent" }, ttl: 600 }), "thread_id"),
 });
 
 /** A conversation that is long enough to compress, with an open proposal, and at its end a reply that was cut off. */
-async function conversation(user: Somebody): Promise<Ids> {
+async function conversation(user: NewUser): Promise<Ids> {
   const { thread_id } = await thread(user);
   const add = (messages: object[]) => user.json("POST", `/threads/${thread_id}/messages`, { messages });
   await addTalk(user, thread_id);
@@ -80,14 +80,14 @@ async function conversation(user: Somebody): Promise<Ids> {
 }
 
 /** A thread with an earlier state. */
-async function forked(user: Somebody): Promise<Ids> {
+async function forked(user: NewUser): Promise<Ids> {
   const ids = await conversation(user);
   const states = States.parse(await user.json("GET", `/threads/${ids["thread_id"]}/history?limit=100`));
   return { ...ids, checkpoint_id: states.at(-1)?.checkpoint.checkpoint_id ?? "" };
 }
 
 /** A thread of the workflow, so that it can be compressed. */
-async function longTalk(user: Somebody): Promise<Ids> {
+async function longTalk(user: NewUser): Promise<Ids> {
   const { thread_id } = await thread(user);
   const input = { messages: [{ role: "user", content: "hello" }] };
   await user.json("POST", `/threads/${thread_id}/runs/wait`, { assistant_id: "agent", input });
@@ -95,7 +95,7 @@ async function longTalk(user: Somebody): Promise<Ids> {
   return { thread_id };
 }
 
-function addTalk({ json }: Somebody, threadId: string): Promise<unknown> {
+function addTalk({ json }: NewUser, threadId: string): Promise<unknown> {
   const messages = Array.from({ length: 14 }, (_, at) => ({
     role: at % 2 === 0 ? "user" : "assistant",
     content: `This is number ${at}.`,
@@ -103,7 +103,7 @@ function addTalk({ json }: Somebody, threadId: string): Promise<unknown> {
   return json("POST", `/threads/${threadId}/messages`, { messages });
 }
 
-async function asked(user: Somebody): Promise<Ids> {
+async function asked(user: NewUser): Promise<Ids> {
   const { thread_id } = await thread(user);
   await user.json("POST", `/threads/${thread_id}/runs/wait`, { assistant_id: "asking", input: {} });
   const [run] = Runs.parse(await user.json("GET", `/threads/${thread_id}/runs`));
@@ -111,7 +111,7 @@ async function asked(user: Somebody): Promise<Ids> {
   return { thread_id, run_id: run?.run_id ?? "", interrupt_id: question?.id ?? "" };
 }
 
-async function working(user: Somebody): Promise<Ids> {
+async function working(user: NewUser): Promise<Ids> {
   // Without a TTL, which changes while a run works.
   const thread_id = idOf(await user.json("POST", "/threads", {}), "thread_id");
   const body = { assistant_id: "gated", input: { gate: "never" } };
@@ -122,7 +122,7 @@ async function working(user: Somebody): Promise<Ids> {
 }
 
 /** A thread with a file that a tool run by hand has written. */
-async function operated(user: Somebody) {
+async function operated(user: NewUser) {
   const { thread_id } = await thread(user);
   const args = { path: `${user.name}/made.md`, content: "x" };
   await user.json("POST", `/threads/${thread_id}/tools/create_file/run`, { args });
@@ -131,7 +131,7 @@ async function operated(user: Somebody) {
 }
 
 /** A thread whose file was written by hand twice. */
-async function replaced(user: Somebody) {
+async function replaced(user: NewUser) {
   const { thread_id } = await operated(user);
   const args = { path: `${user.name}/made.md`, content: "y" };
   await user.json("POST", `/threads/${thread_id}/tools/update_file/run`, { args });
@@ -140,7 +140,7 @@ async function replaced(user: Somebody) {
 }
 
 /** A thread that waits for approval of a deletion, which is always asked for. */
-async function atRisk(user: Somebody) {
+async function atRisk(user: NewUser) {
   const { thread_id } = await thread(user);
   const args = { path: `${user.name}/.npmrc`, content: "x" };
   await user.json("POST", `/threads/${thread_id}/tools/create_file/run`, { args });
@@ -151,7 +151,7 @@ async function atRisk(user: Somebody) {
 }
 
 /** A thread with a remembered approval. */
-async function granted(user: Somebody): Promise<Ids> {
+async function granted(user: NewUser): Promise<Ids> {
   const { thread_id, interrupt_id } = await atRisk(user);
   const remember = { tool: "delete_file", path_pattern: `${user.name}/**` };
   const answer = await user.json("POST", `/threads/${thread_id}/approvals/${interrupt_id}`, {
@@ -163,21 +163,21 @@ async function granted(user: Somebody): Promise<Ids> {
   return { thread_id, grant_id: grant?.grant_id ?? "" };
 }
 
-const cron = async ({ json }: Somebody): Promise<Ids> => ({
+const cron = async ({ json }: NewUser): Promise<Ids> => ({
   cron_id: idOf(await json("POST", "/runs/crons", { assistant_id: "asking", schedule: "0 0 1 1 *" }), "cron_id"),
 });
-async function assistant({ json }: Somebody) {
+async function assistant({ json }: NewUser) {
   const id = idOf(await json("POST", "/assistants", { graph_id: "asking", name: "first" }), "assistant_id");
   await json("PATCH", `/assistants/${id}`, { name: "second" });
   return { assistant_id: id };
 }
-async function item({ name, json }: Somebody): Promise<Ids> {
+async function item({ name, json }: NewUser): Promise<Ids> {
   await json("PUT", "/store/items", { namespace: [name], key: "k", value: { a: 1 } });
   return {};
 }
 
 /** Everything that users see of their own records. */
-async function viewOf({ name, json }: Somebody, { thread_id }: Ids): Promise<string[]> {
+async function viewOf({ name, json }: NewUser, { thread_id }: Ids): Promise<string[]> {
   const of = (path: string): Promise<unknown> => json("GET", `/threads/${thread_id}${path}`);
   const parts = [
     json("POST", "/threads/search", { limit: 1000 }),
@@ -197,8 +197,8 @@ interface Write {
   /** The events that the rules are asked for, in order. */
   asks: string[];
   /** What has to exist before. */
-  on: (user: Somebody) => Promise<Ids>;
-  body?: (ids: Ids, user: Somebody) => unknown;
+  on: (user: NewUser) => Promise<Ids>;
+  body?: (ids: Ids, user: NewUser) => unknown;
   query?: string;
   /** It skips records it may not change without an error: several of them, or a single one that a filter hides. */
   isQuiet?: "of many" | "of what is hidden";
@@ -212,7 +212,7 @@ const update = { asks: ["threads:update"], on: thread };
 const remove = { asks: ["threads:delete"], on: thread };
 
 const Answered = z.looseObject({ id: z.string(), conversation: z.object({ id: z.string() }) });
-async function response(user: Somebody): Promise<Ids> {
+async function response(user: NewUser): Promise<Ids> {
   const { id, conversation } = Answered.parse(
     await user.json("POST", "/v1/responses", { model: "agent", input: "hello" }),
   );
@@ -418,7 +418,7 @@ const cases = Object.entries(writes).flatMap(([route, entry]) =>
 
 describe("rules that refuse a write", () => {
   it.each(cases)("$route ($variant) asks for $event first; a no changes nothing", async ({ route, event, write }) => {
-    const user = somebody();
+    const user = newUser();
     const ids = await write.on(user);
     const [method = "", template = ""] = route.split(" ");
     const path = template.replaceAll(/\{(\w+)\}/gu, (_, name: string) => String(ids[name])) + (write.query ?? "");
@@ -455,7 +455,7 @@ describe("rules that refuse a write", () => {
     const path = template
       .replace("{name}", template.startsWith("/models") ? "openai:x" : "x")
       .replace("{engine}", "google");
-    const response = await somebody().send(method, path, body);
+    const response = await newUser().send(method, path, body);
     expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("belongs to all owners")]);
   });
 });
@@ -468,7 +468,7 @@ describe("a tool call of MCP", () => {
       const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
       const accept = { accept: "application/json, text/event-stream" };
       const refused: Record<string, string> = asked === undefined ? {} : { "x-refuses": asked, "x-how": "no" };
-      const answer = await somebody().send("POST", "/mcp", call, { ...accept, ...refused });
+      const answer = await newUser().send("POST", "/mcp", call, { ...accept, ...refused });
       expect(answer.status).toBe(200);
       const text = await answer.text();
       expect(text).toContain(expected);
@@ -481,7 +481,7 @@ describe("a user who may not create threads", () => {
   const refused = { "x-refuses": "threads:create", "x-how": "no" };
 
   it("continues existing threads, by any route", async () => {
-    const user = somebody();
+    const user = newUser();
     const { thread_id } = await thread(user);
     const made = await user.send("POST", "/threads", { thread_id, if_exists: "do_nothing" }, refused);
     expect([made.status, await made.json()]).toMatchObject([200, { thread_id }]);
@@ -496,17 +496,17 @@ describe("a user who may not create threads", () => {
   });
 
   it("gets no information about threads of others", async () => {
-    const { thread_id } = await thread(somebody());
+    const { thread_id } = await thread(newUser());
     for (const id of [thread_id, crypto.randomUUID()]) {
       const body = { thread_id: id, if_exists: "do_nothing" };
-      expect((await somebody().send("POST", "/threads", body, refused)).status).toBe(403);
+      expect((await newUser().send("POST", "/threads", body, refused)).status).toBe(403);
     }
   });
 });
 
 describe("a user who may create threads and not update them", () => {
   it("sets the TTL of a new thread, which is deleted if its run could not start", async () => {
-    const user = somebody();
+    const user = newUser();
     const refused = { "x-refuses": "threads:update", "x-how": "no" };
     const made = await user.send("POST", "/threads", { ttl: 60 }, refused);
     expect(await made.json()).toMatchObject({ ttl: { ttl_minutes: 60 } });
@@ -515,14 +515,14 @@ describe("a user who may create threads and not update them", () => {
     const before = await user.json("POST", "/threads/search", { limit: 1000 });
     const noDeletion = { "x-refuses": "threads:delete", "x-how": "no" };
     for (const path of ["/runs/wait", `/threads/${crypto.randomUUID()}/runs/wait`]) {
-      const body = run("nobody-serves-it", { if_not_exists: "create" });
+      const body = run("not-served", { if_not_exists: "create" });
       expect((await user.send("POST", path, body, noDeletion)).status).toBe(404);
     }
     expect(await user.json("POST", "/threads/search", { limit: 1000 })).toEqual(before);
   });
 
   it.each(["no", "by a filter"])("gives a new thread its history and its TTL (%s)", async (how) => {
-    const user = somebody();
+    const user = newUser();
     const updates = [{ as_node: "ask_age", values: { name: "Ada" } }];
     const body = { metadata: { graph_id: "asking" }, supersteps: [{ updates }], ttl: 60 };
     const made = await user.send("POST", "/threads", body, { "x-refuses": "threads:update", "x-how": how });
@@ -535,7 +535,7 @@ describe("a user who may create threads and not update them", () => {
 
 describe("truncating by a user of the rules", () => {
   it("POST /internal/truncate 403: the store of all users is refused, before anything is deleted", async () => {
-    const user = somebody();
+    const user = newUser();
     await item(user);
     const ids = await thread(user);
     const before = await viewOf(user, ids);
@@ -547,7 +547,7 @@ describe("truncating by a user of the rules", () => {
 
 describe("a user who may read and start no run", () => {
   it("sees the questions of a thread, also those that were answered by a timeout", async () => {
-    const user = somebody();
+    const user = newUser();
     const { thread_id } = await atRisk(user);
     const refused = { "x-refuses": "threads:create_run", "x-how": "no" };
     const look = (): Promise<Response> => user.send("GET", `/threads/${thread_id}/approvals`, undefined, refused);
@@ -562,7 +562,7 @@ describe("a user who may read and start no run", () => {
 
 describe("a user who may not delete threads", () => {
   it("deletes an assistant, and its threads are kept", async () => {
-    const user = somebody();
+    const user = newUser();
     const { assistant_id } = await assistant(user);
     const { thread_id } = await thread(user);
     await user.json("POST", `/threads/${thread_id}/runs/wait`, { assistant_id, input: {} });

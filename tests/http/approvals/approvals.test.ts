@@ -161,9 +161,9 @@ describe("the questions of a thread", () => {
     async (order) => {
       const { threadId, shallow, deep } = await askTwice();
       expect(shallow.kind).toBe("clarify");
-      const tell = (asked: Waiting, value: string): Promise<Response> =>
+      const decide = (asked: Waiting, value: string): Promise<Response> =>
         answer(threadId, asked.id, { type: "answer", value });
-      const steps = [() => tell(deep, "very"), () => tell(shallow, "this one")];
+      const steps = [() => decide(deep, "very"), () => decide(shallow, "this one")];
       if (order === "shallow first") steps.reverse();
       if (order === "both at once") {
         for (const response of await Promise.all(steps.map((step) => step()))) expect(response.status).toBe(200);

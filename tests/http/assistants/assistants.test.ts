@@ -92,7 +92,7 @@ test("subgraphs are listed with their schemas", async () => {
 });
 
 test.each(["", "/graph", "/schemas", "/subgraphs"])("an unknown assistant is 404: %s", async (rest) => {
-  const response = await server.send("GET", `/assistants/nobody${rest}`);
+  const response = await server.send("GET", `/assistants/unknown${rest}`);
   expect(response.status).toBe(404);
   expect(await response.text()).toBe("Assistant not found");
 });

@@ -279,7 +279,7 @@ describe("a store with an index", () => {
   });
 
   it.each<[string, object, string]>([
-    ["names an unknown provider", { embed: "nobody:x", dims: 3 }, "names no known provider"],
+    ["names an unknown provider", { embed: "unknown:x", dims: 3 }, "names no known provider"],
     ["names a model without embeddings", { embed: "offline", dims: 3 }, "makes no vectors"],
     ["names a missing file", { embed: "./gone.ts:embed", dims: 3 }, "There is no file"],
     ["names no function", { embed: "./embed.mjs:embed", dims: 3 }, "is no function"],

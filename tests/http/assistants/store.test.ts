@@ -219,8 +219,8 @@ describe("with keys", () => {
     expect(await asOwner("bob", "POST", "/store/namespaces", {})).toEqual({ namespaces: [] });
     await asOwner("bob", "DELETE", "/store/items", { namespace: ["notes", "kept"], key: note });
     expect(await found("ada")).toMatchObject({ items: [{ key: note }] });
-    const nobody = await keyed.send("POST", "/store/items/search", {}, { "x-api-key": "unknown" });
-    expect(nobody.status).toBe(401);
+    const refused = await keyed.send("POST", "/store/items/search", {}, { "x-api-key": "unknown" });
+    expect(refused.status).toBe(401);
     await keyed.remove();
   });
 });

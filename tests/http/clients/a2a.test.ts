@@ -149,7 +149,7 @@ describe("an agent card", () => {
       defaultInputModes: ["application/json"],
       description: expect.stringContaining("no messages"),
     });
-    expect((await ask("/a2a/nobody/.well-known/agent-card.json")).status).toBe(404);
+    expect((await ask("/a2a/unknown/.well-known/agent-card.json")).status).toBe(404);
     expect((await server.send("GET", "/.well-known/agent-card.json?assistant_id=talker")).status).toBe(401);
   });
 });

@@ -256,7 +256,7 @@ describe("the MCP server at /mcp", () => {
 
   it("answers an invalid call with an error", async () => {
     const client = await connect();
-    await expect(client.callTool({ name: "nobody", arguments: {} })).rejects.toThrow(/-32602.*Unknown tool: nobody/u);
+    await expect(client.callTool({ name: "unknown", arguments: {} })).rejects.toThrow(/-32602.*Unknown tool: unknown/u);
     expect(await call(client, "failing", { value: 1 })).toMatchObject({
       isError: true,
       content: [{ text: "out of luck" }],

@@ -48,7 +48,7 @@ describe("GET /v1/models", () => {
   });
 
   it("answers 404 in OpenAI's form for an unknown model", async () => {
-    await expect(client.models.retrieve("nobody")).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+    await expect(client.models.retrieve("unknown")).rejects.toMatchObject({ status: 404, code: "model_not_found" });
   });
 });
 

@@ -156,8 +156,8 @@ describe("/v1/responses", () => {
     await expect(bob.responses.delete(id)).rejects.toMatchObject(gone);
     const next = bob.responses.create(ask("Hello", { previous_response_id: id }));
     await expect(next).rejects.toMatchObject({ status: 404, code: "previous_response_not_found" });
-    const nobody = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "wrong", maxRetries: 0 });
-    await expect(nobody.models.list()).rejects.toMatchObject({ status: 401, type: "authentication_error" });
+    const refused = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "wrong", maxRetries: 0 });
+    await expect(refused.models.list()).rejects.toMatchObject({ status: 401, type: "authentication_error" });
   });
 
   it("answers 429 if the queue is full", async () => {

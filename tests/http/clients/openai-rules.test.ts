@@ -18,7 +18,7 @@ const { logger, lines } = recordLog();
 
 describe.each([
   ["false", "a refusal"],
-  ['({ owner: "somebody else" })', "a filter"],
+  ['({ owner: "another user" })', "a filter"],
 ])("a caller whose rules forbid threads:update by %s", (refusal) => {
   let server: TestServer;
   let client: OpenAI;

@@ -6,7 +6,7 @@ import type { TestServer } from "../../support/test-server.ts";
 
 // The rules are a module of this process: what they do before a user reads a thread is handed to them here.
 const shared: typeof globalThis & { beforeRead?: (user: string) => Promise<void> } = globalThis;
-const rules = `.authenticate((request) => request.headers.get("x-user") ?? "nobody")
+const rules = `.authenticate((request) => request.headers.get("x-user") ?? "anonymous")
   .on("threads:read", async ({ user }) => { await globalThis.beforeRead?.(user.identity); })`;
 
 const file = join(import.meta.dirname, "../../support/test-graphs.ts");

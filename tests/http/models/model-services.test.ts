@@ -50,6 +50,6 @@ it("the state of a provider's models is shown, and the results of their requests
 });
 
 it("an unknown provider and an unknown format are refused", async () => {
-  expect((await sessions.ask("GET", "/providers/nobody/status"))[0]).toBe(404);
+  expect((await sessions.ask("GET", "/providers/unknown/status"))[0]).toBe(404);
   expect((await sessions.ask("GET", "/statistics/models?format=pdf"))[0]).toBe(400);
 });

@@ -73,14 +73,14 @@ describe("/prompts", () => {
     const [, whole] = await call("GET", "/prompts?content=true");
     expect(whole).toHaveLength(Object.keys(promptParts().templates).length);
     expect(whole).toContainEqual((await call("GET", "/prompts/closing_note"))[1]);
-    for (const unknown of ["nobody", "constructor", "__proto__"]) {
+    for (const unknown of ["unknown", "constructor", "__proto__"]) {
       expect(await call("GET", `/prompts?node=${unknown}`)).toEqual([200, []]);
     }
     expect(await call("GET", "/prompts/closing_note")).toMatchObject([
       200,
       { content: expect.stringContaining("{reason}"), required_variables: ["reason"], source: "builtin" },
     ]);
-    expect(await call("GET", "/prompts/nobody")).toEqual([
+    expect(await call("GET", "/prompts/unknown")).toEqual([
       404,
       "There is no prompt of this name. GET /prompts lists their names.",
     ]);
@@ -117,7 +117,7 @@ describe("/prompts", () => {
     ["DELETE", "/prompts/anti_tampering", undefined, 403, /fixed/u],
     ["PUT", "/prompts/..%2Fescape", { content: "x" }, 404, /no prompt/u],
     ["PUT", "/prompts/__proto__", { content: "x" }, 404, /no prompt/u],
-    ["POST", "/prompts/nobody/validate", {}, 404, /no prompt/u],
+    ["POST", "/prompts/unknown/validate", {}, 404, /no prompt/u],
     ["PUT", "/identity", { content: "" }, 400, /empty/u],
     ["PUT", "/identity", { variables: ["a b"] }, 400, /cannot be a variable/u],
     ["PUT", "/identity?profile=pirate", { content: "x" }, 400, /profile/u],

@@ -215,7 +215,7 @@ describe("a WebSocket of the protocol", () => {
     const client = await connect(url, crypto.randomUUID());
     const count = socketLimits.commands * 4;
     const answers = await Promise.all(
-      Array.from({ length: count }, () => client.send("run.start", { assistant_id: "nobody", input: {} })),
+      Array.from({ length: count }, () => client.send("run.start", { assistant_id: "unknown", input: {} })),
     );
     const messages = answers.map(({ message }) => String(message));
     const refused = messages.filter((message) => message.includes(`At most ${socketLimits.commands} commands`));

@@ -558,7 +558,7 @@ describe("commands", () => {
     ["state.get", {}, "no_such_run"],
     ["agent.getTree", {}, "no_such_run"],
     ["run.start", { input: {} }, "invalid_argument"],
-    ["run.start", { assistant_id: "nobody", input: {} }, "invalid_argument"],
+    ["run.start", { assistant_id: "unknown", input: {} }, "invalid_argument"],
     ["run.start", { assistant_id: "counter", input: {}, multitask_strategy: "dance" }, "invalid_argument"],
     ["input.respond", {}, "invalid_argument"],
     ["input.inject", { namespace: [], message: { role: "user", content: "x" } }, "unknown_command"],

@@ -46,12 +46,12 @@ test.each([
 });
 
 test("an unknown assistant of a run is 404 and no run is admitted", async () => {
-  expect(await answer(await server.send("POST", `/threads/${threadId}/runs/wait`, { assistant_id: "nobody" }))).toEqual(
-    {
-      status: 404,
-      text: 'No assistant found for "nobody". Make sure the assistant ID is for a valid assistant or a valid graph ID.',
-    },
-  );
+  expect(
+    await answer(await server.send("POST", `/threads/${threadId}/runs/wait`, { assistant_id: "unknown" })),
+  ).toEqual({
+    status: 404,
+    text: 'No assistant found for "unknown". Make sure the assistant ID is for a valid assistant or a valid graph ID.',
+  });
   expect(await server.client.runs.list(threadId)).toEqual([]);
 });
 

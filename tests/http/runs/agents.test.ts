@@ -70,7 +70,7 @@ async function send(): Promise<{ threadId: string; agent: z.infer<typeof Agents>
   const input = { messages: [{ role: "user", content: "Clean up" }] };
   await server.client.runs.wait(thread_id, "agent", { input, context: { mode: "free_work" } });
   const [agent] = await agentsOf(thread_id);
-  if (agent === undefined) throw new Error("nobody was sent");
+  if (agent === undefined) throw new Error("no agent was sent");
   await server.client.runs.join(agent.thread_id, agent.run_id);
   return { threadId: thread_id, agent };
 }

@@ -117,7 +117,7 @@ describe("an Idempotency-Key of a run without a thread", () => {
     const other = await post({ assistant_id: "counter", input: { value: 2 } }, "", key);
     expect([other.status, await other.text()]).toEqual([422, expect.stringContaining(key)]);
     expect(await (await server.send("GET", `/runs/${run}/stream`)).text()).toContain('"value":2');
-    const unknown = { assistant_id: "nobody", input: {} };
+    const unknown = { assistant_id: "unknown", input: {} };
     const before = await server.client.threads.count();
     expect((await post(unknown, "", crypto.randomUUID())).status).toBe(404);
     expect(await server.client.threads.count()).toBe(before);

@@ -138,8 +138,8 @@ test("a stateless run leaves no thread behind unless it keeps it", async () => {
   await expect.poll(() => server.client.threads.count()).toBe(before);
   await server.send("POST", "/runs/wait", { assistant_id: "counter", input: { value: 1 }, on_completion: "keep" });
   expect(await server.client.threads.count()).toBe(before + 1);
-  await expect(server.client.runs.wait(null, "nobody", { input: {} })).rejects.toThrow(
-    'HTTP 404: No assistant found for "nobody". Make sure the assistant ID is for a valid assistant or a valid graph ID.',
+  await expect(server.client.runs.wait(null, "unknown", { input: {} })).rejects.toThrow(
+    'HTTP 404: No assistant found for "unknown". Make sure the assistant ID is for a valid assistant or a valid graph ID.',
   );
   expect(await server.client.threads.count()).toBe(before + 1);
 });

@@ -114,7 +114,7 @@ describe("the messages of a thread", () => {
       { role: "assistant", content: "hello after" },
     ];
     expect((await fixture.ask("POST", `/threads/${id}/messages`, { messages }))[0]).toBe(409);
-    expect((await fixture.ask("POST", `/threads/${id}/messages`, { messages, graph_id: "nobody" }))[0]).toBe(404);
+    expect((await fixture.ask("POST", `/threads/${id}/messages`, { messages, graph_id: "unknown" }))[0]).toBe(404);
     await fixture.json("POST", `/threads/${id}/messages`, { messages, graph_id: "agent" });
     expect(wordsOf(await page(id))).toEqual(["hello before", "hello after"]);
     expect(wordsOf(await page(id, "?hidden=true"))).toEqual(["Answer briefly.", "hello before", "hello after"]);

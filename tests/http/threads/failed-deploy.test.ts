@@ -32,7 +32,7 @@ const flow = `
 /** Deploys that cannot be loaded: a broken file, and a missing package. */
 const broken = [
   ["broken.mjs", "export const graph = new StateGraph("],
-  ["missing.mjs", 'import "not-a-package-of-anybody";'],
+  ["missing.mjs", 'import "not-a-known-package";'],
 ] as const;
 
 let folder: string;

@@ -10,7 +10,7 @@ describe("reading an answer to a confirmation", () => {
     ["LangChain's form", { decisions: [{ type: "approve" }] }],
     ["a list of one", [{ type: "approve" }]],
     ["one decision", { type: "accept" }],
-  ])("takes %s for a yes", (_, answer) => {
+  ])("takes %s as an approval", (_, answer) => {
     expect(readDecision(answer)).toEqual({ kind: "approve" });
   });
 
@@ -40,7 +40,7 @@ describe("reading an answer to a confirmation", () => {
     [{ decisions: [] }],
     [{ decisions: [{ type: "approve" }, { type: "approve" }] }],
     [7],
-  ])("never takes %j for a yes", (answer) => {
+  ])("never takes %j as an approval", (answer) => {
     expect(readDecision(answer)).toMatchObject({ kind: "unclear", problem: expect.stringContaining("Expected") });
   });
 });
@@ -50,7 +50,7 @@ describe("a message that may be an approval", () => {
     expect(isAffirmative(message)).toBe(true);
   });
 
-  // As long as a message may be: each is looked at in every turn, and nobody else is served meanwhile.
+  // As long as a message may be: each is checked in every turn, and the server answers no other request meanwhile.
   it.each([`ok${" ".repeat(1_000_000)}no`, `yes${"\n".repeat(1_000_000)}.${" ".repeat(1_000_000)}but`])(
     "is none, however long: %#",
     (message) => {
@@ -68,7 +68,7 @@ describe("the question", () => {
     );
     expect(request).toMatchObject({ kind: "confirmation", tool_call_id: "c1", hash: "h", problem: "unclear" });
     expect(request.action_requests).toEqual(request.actionRequests);
-    // Every word that is shown as a yes is one (CONF-09).
+    // Every word that is shown as an approval is one (CONF-09).
     for (const word of request.keywords) expect(readDecision(word)).toEqual({ kind: "approve" });
     expect(request.keywords).toEqual(expect.arrayContaining(["confirm", "确认"]));
     // Clients read one of the lists, and in it names of the other spelling.

@@ -85,7 +85,7 @@ describe("an approval", () => {
   it("does not run what has changed between the decision and the call", async () => {
     const flow = await start({ files, script: [deletes("old"), { text: "Not done." }] });
     await flow.send("tidy up");
-    // The ledger is asked last before a call runs: by then somebody else has been there.
+    // The ledger is asked last before a call runs: by then another program has written a file.
     const { ledger } = flow.services;
     const start_ = ledger.start.bind(ledger);
     ledger.start = async (call) => {

@@ -59,7 +59,7 @@ describe("the answer to a question of the model", () => {
     },
   );
 
-  it.each([true, { type: "approve" }])("is not a yes where words were asked for: %j", (answer) => {
+  it.each([true, { type: "approve" }])("is no answer where words were asked for: %j", (answer) => {
     expect(readAnswer(answer, followup).kind).toBe("unclear");
   });
 });

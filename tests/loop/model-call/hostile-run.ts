@@ -12,7 +12,7 @@ import { startWorkflow, type TestWorkflow } from "../../support/workflow.ts";
 import type { Answer, HostileCase } from "./hostile-model.ts";
 import { repeatedIds, strictProblems } from "./strict-provider.ts";
 
-const secret = "nobody may read this";
+const secret = "a secret of the user";
 const files = {
   "notes.txt": "a note",
   "in/a.txt": "first",
@@ -153,7 +153,7 @@ function endProblems(flow: TestWorkflow, { messages }: GraphState): string[] {
   return problems;
 }
 
-/** Deletions, and changes of critical files, that nobody has agreed to. */
+/** Deletions, and changes of critical files, without an approval. */
 function yesProblems({ messages }: GraphState, done: readonly HookedCall[], agreed: ReadonlySet<string>): string[] {
   return done.flatMap(({ call_id, tool }) => {
     const at = call_id.lastIndexOf("/");
@@ -166,20 +166,20 @@ function yesProblems({ messages }: GraphState, done: readonly HookedCall[], agre
     const isGrave =
       tool === "delete_file" ||
       (/^(?:update|move|rename)_file$/u.test(tool) && critical.some((path) => path === changed));
-    return isGrave && !agreed.has(call.id ?? "") ? [`${tool} was carried out without a yes`] : [];
+    return isGrave && !agreed.has(call.id ?? "") ? [`${tool} was carried out without an approval`] : [];
   });
 }
 
-/** Where nobody has agreed to anything: a file less, or another text in a critical file. */
+/** Where nothing was approved: a file less, or another text in a critical file. */
 async function lossProblems(workspace: string): Promise<string[]> {
   const problems: string[] = [];
   for (const path of critical) {
     const text = await readFile(join(workspace, path), "utf8").catch(() => "gone");
-    if (text !== files[path]) problems.push(`${path} is not what it was, and nobody has agreed`);
+    if (text !== files[path]) problems.push(`${path} was changed without an approval`);
   }
   const entries = await readdir(workspace, { recursive: true, withFileTypes: true });
   const count = entries.filter((entry) => entry.isFile()).length;
-  if (count < Object.keys(files).length) problems.push(`only ${count} files are left, and nobody has agreed`);
+  if (count < Object.keys(files).length) problems.push(`only ${count} files are left, without an approval`);
   return problems;
 }
 

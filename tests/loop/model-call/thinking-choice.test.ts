@@ -38,7 +38,7 @@ describe("whether a model thinks is a run's choice", () => {
     ["siliconflow:Qwen/Qwen3-8B", { enable_thinking: true }, { enable_thinking: true }, { enable_thinking: false }],
     ["qwen:qwen3-8b", { enable_thinking: true }, { enable_thinking: true }, { enable_thinking: false }],
     ["ollama:qwen3:8b", { think: true }, { think: true }, { think: false }],
-    // These two think only where somebody wants it.
+    // These two think only where the run asks for it.
     ["qwen:qwen-plus", { enable_thinking: false }, { enable_thinking: true }, { enable_thinking: false }],
     [
       "deepseek:deepseek-chat",
@@ -53,7 +53,7 @@ describe("whether a model thinks is a run's choice", () => {
   });
 
   it.each(["openai:gpt-5", "deepseek:deepseek-reasoner", "qwen:qwen-max", "own:x"])(
-    "but not with %s, which has none or nobody knows how",
+    "but not with %s, which has no choice or no known field",
     async (model) => {
       for (const thinking of [true, false]) {
         const body = await sent(model, { thinking });

@@ -96,7 +96,7 @@ describe.each<Wire>(["openai", "ollama"])("a model of %s that cannot stream (LLM
     ]);
   });
 
-  it("is requested whole from the start if nobody streams", async () => {
+  it("is requested whole from the start if no client streams", async () => {
     const flow = await start(() => ({ text: "Whole." }), false);
     await flow.send("Hello", context(wire));
     expect(flow.model.requests.map(isStreamed)).toEqual([false]);

@@ -15,7 +15,7 @@ afterEach(() => app.close());
 const checks = (): object[] => app.events.filter(({ type }) => type === "context_check");
 
 describe("the checks around model calls (CTX-20)", () => {
-  it("tell nothing of a usual turn with tools", async () => {
+  it("report nothing in a usual turn with tools", async () => {
     app = await startWorkflow({
       files: { "a.txt": "words" },
       script: [{ toolCalls: [{ name: "read_file", arguments: { path: "a.txt" } }] }, { text: "It says words." }],
@@ -24,7 +24,7 @@ describe("the checks around model calls (CTX-20)", () => {
     expect(checks()).toEqual([]);
   });
 
-  it("warn once when the window is nearly full, and tell of an error when what cannot be left out is too much", async () => {
+  it("warn once when the window is nearly full, and report an error when what cannot be left out is too much", async () => {
     app = await startWorkflow({ contextLimit: 8000, handler: () => ({ text: "Yes." }) });
     await app.send("look", { mode: "free_work" });
     expect(checks()).toEqual([]);
@@ -35,7 +35,7 @@ describe("the checks around model calls (CTX-20)", () => {
     expect(app.model.requests).toHaveLength(2);
   });
 
-  it("tell of the start, the system text and the end of a turn, with a line in the log", async () => {
+  it("report the start, the system text and the end of a turn, with a line in the log", async () => {
     const mute = defineTool({
       name: "mute",
       description: " ",

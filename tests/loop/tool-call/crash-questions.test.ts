@@ -161,10 +161,10 @@ it.each(cases)("asks the same, in the same order and once, wherever the process 
   const input = { messages: [{ role: "user", content: one.userText }] };
   const first = await runs.start(session, request("agent", { input, context: one.context }));
   await collect(runs.follow(first.run_id, -1, never));
-  const tell = (count: number): void => {
+  const countAnswers = (count: number): void => {
     answered = count;
   };
-  expect(await answerAll(one, { storage: file, session, runs }, tell, 0)).toEqual(one.asked);
+  expect(await answerAll(one, { storage: file, session, runs }, countAnswers, 0)).toEqual(one.asked);
   await runs.drain(0);
   await file.close();
   expect(copies.length).toBeGreaterThan(20);
@@ -182,7 +182,7 @@ it.each(cases)("asks the same, in the same order and once, wherever the process 
       for (const run of await found.runs.list(session.session_id, { limit: 10, offset: 0 })) {
         await collect(after.follow(run.run_id, -1, never));
       }
-      const asked = await answerAll(one, { storage: found, session, runs: after }, tell, copy.answered);
+      const asked = await answerAll(one, { storage: found, session, runs: after }, countAnswers, copy.answered);
       expect(asked, where).toEqual(one.asked.slice(copy.answered));
       await after.drain(0);
       const config = { configurable: { thread_id: session.session_id } };

@@ -155,7 +155,7 @@ describe("the tools of one reply", () => {
       },
     });
     const flow = await start({
-      script: [{ toolCalls: [{ name: "ask_weather", arguments: {} }] }, { text: "Nobody knows." }],
+      script: [{ toolCalls: [{ name: "ask_weather", arguments: {} }] }, { text: "That is unknown." }],
     });
     flow.services.addedTools = [away];
     await flow.send("How is the weather?", { mode: "free_work", limits: { max_tool_retries: 0 } });
@@ -173,7 +173,7 @@ describe("the tools of one reply", () => {
     await expect(readFile(join(flow.workspace, "b.txt"))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("tell what they changed by an event and in their message, and it is kept for undo", async () => {
+  it("report what they changed by an event and in their message, and it is kept for undo", async () => {
     const edits = [{ old_string: "1\n", new_string: "1\n2\n" }];
     const update = { name: "edit_file", arguments: { path: "a.txt", edits }, id: "one" };
     const flow = await start({ files: { "a.txt": "1\n" }, script: [{ toolCalls: [update] }, { text: "done" }] });

@@ -21,7 +21,7 @@ export interface Fault {
 }
 
 /** Long enough to be kept (STOP-08). */
-export const beginning = "The beginning of an answer that is so long that nobody would like to lose it. ";
+export const beginning = "The beginning of an answer that is so long that its loss would be a pity for the user. ";
 const words: ModelStep = { chunks: [beginning, "More ", "and more."] };
 const whole: ModelStep = { text: "This is a whole answer." };
 const call = (args: string): ModelStep => ({ toolCalls: [{ name: "create_file", arguments: args, id: "call_1" }] });
@@ -72,7 +72,7 @@ const noEnd = (_wire: Wire, isStreamed: boolean): Outcome => (isStreamed ? "netw
 
 const connection: Fault[] = [
   { name: "a refused connection", play: () => undefined, address: "refusing", outcome: "network" },
-  { name: "a name that nobody knows", play: () => undefined, address: "unknown", outcome: "network" },
+  { name: "an unknown name", play: () => undefined, address: "unknown", outcome: "network" },
   { name: "a server that does not speak TLS", play: () => undefined, address: "tls", outcome: "network" },
   {
     name: "a connection that is never made",

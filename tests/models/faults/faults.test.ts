@@ -37,7 +37,7 @@ async function serverFor(fault: Fault): Promise<{ server: FaultServer; address: 
     case "refusing":
       return { server, address: await refusingAddress() };
     case "unknown":
-      // Too long for a name, so nobody is asked.
+      // Too long for a name, so no server is asked.
       return { server, address: `http://${"a".repeat(64)}.invalid` };
     case "tls":
       return { server, address: server.address.replace("http:", "https:") };

@@ -91,7 +91,7 @@ describe("the health of Ollama (LLM-15)", () => {
     expect(service.state()?.status).toBe("RUNNING");
   });
 
-  it("is NOT_RUNNING where nobody listens and the program is there, or it is another machine's", async () => {
+  it("is NOT_RUNNING where the port refuses and the program is there, or the address is another machine's", async () => {
     const address = await refusingAddress();
     for (const where of [{ isInstalled: true }, { isHere: false, isInstalled: false }]) {
       const { service } = await start({ address, ...where });
@@ -99,7 +99,7 @@ describe("the health of Ollama (LLM-15)", () => {
     }
   });
 
-  it("is NOT_INSTALLED where nobody listens here and there is no program", async () => {
+  it("is NOT_INSTALLED where the port of this machine refuses and there is no program", async () => {
     const { service } = await start({ address: await refusingAddress(), isInstalled: false });
     const { status, problem } = await service.check();
     expect([status, problem?.code]).toEqual(["NOT_INSTALLED", "network"]);
@@ -120,7 +120,7 @@ describe("the health of Ollama (LLM-15)", () => {
   });
 
   it("is ERROR where the name of its machine is not known", async () => {
-    // Too long for a name, so nobody is asked.
+    // Too long for a name, so no server is asked.
     const { service } = await start({ address: `http://${"a".repeat(64)}.invalid` });
     expect(await service.check()).toMatchObject({ status: "ERROR", problem: { code: "network" } });
   });
@@ -239,9 +239,9 @@ describe("the models of Ollama", () => {
     expect(await service.running(signal)).toEqual([
       { name: "qwen3:8b", size: 0, size_vram: 0, context_length: 32_768, expires_at: null },
     ]);
-    await expect(service.show("nobody", signal)).rejects.toMatchObject({
+    await expect(service.show("unknown", signal)).rejects.toMatchObject({
       code: "not_found",
-      suggestion: "Pull the model with `ollama pull nobody`.",
+      suggestion: "Pull the model with `ollama pull unknown`.",
     });
     await server.stop();
     await expect(service.running(signal)).rejects.toMatchObject({
@@ -277,7 +277,7 @@ describe("changes of Ollama", () => {
     await service.check();
     await server.stop();
     expect(await service.check()).toMatchObject({ status: "NOT_RUNNING", reconnect: 1 });
-    // Somebody else who asks meanwhile begins no second row of looks.
+    // A second check meanwhile starts no second series of checks.
     await service.check();
     for (const [index, milliseconds] of reconnectDelays.entries()) {
       await until(() => waits.length === index + 1);
@@ -304,7 +304,7 @@ describe("changes of Ollama", () => {
     expect(waits).toHaveLength(1);
   });
 
-  it("are noticed by requests to its models, and nobody polls", async () => {
+  it("are noticed by requests to its models, without polling", async () => {
     const { server, service } = await start();
     service.requestEnded();
     await until(() => service.state()?.status === "RUNNING");

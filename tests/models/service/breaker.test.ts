@@ -9,7 +9,7 @@ const failure = (code: ErrorCode): AppError => new AppError(code, "failed");
 
 function pass(breaker: Breaker): Pass {
   const entered = breaker.enter();
-  if (entered === undefined) throw new Error("the breaker lets nobody through");
+  if (entered === undefined) throw new Error("the breaker is open");
   return entered;
 }
 

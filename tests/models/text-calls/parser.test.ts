@@ -20,11 +20,7 @@ describe("calls in a text", () => {
   it.each<[string, string, unknown[]]>([
     ["grammar A", `Hi.\n${invoke("read_file", { path: "a" })}\n\nbye`, ["Hi.\n", read("a"), "bye"]],
     ["a call without parameters", invoke("list_tasks"), [{ list_tasks: {} }]],
-    [
-      "a tool that nobody has, so that the model gets an error",
-      invoke("nothing", { a: "1" }),
-      [{ nothing: { a: "1" } }],
-    ],
+    ["an unknown tool, so that the model gets an error", invoke("nothing", { a: "1" }), [{ nothing: { a: "1" } }]],
     [
       "several in one envelope, in order",
       '<tool_use><invoke name="read_file"><parameter name="path">a</parameter></invoke><invoke name="list_tasks"/></tool_use>',
@@ -70,8 +66,8 @@ describe("calls in a text", () => {
     ],
     [
       "the marks of DeepSeek V3 and R1",
-      `${deepseek.all(deepseek.long("read_file", '{"path": "a"}'), deepseek.long("nobody", "{}"))}done`,
-      [read("a"), { nobody: {} }, "done"],
+      `${deepseek.all(deepseek.long("read_file", '{"path": "a"}'), deepseek.long("unknown", "{}"))}done`,
+      [read("a"), { unknown: {} }, "done"],
     ],
     [
       "the marks of DeepSeek in plain letters, and one call without those of all",
@@ -131,14 +127,14 @@ describe("what only looks like a call", () => {
     "a < b && c > d, <b>bold</b> and <br/>",
     "Use <read_file> to read, or <tool_use>.",
     "The tag <tool_use> opens, </tool_use> closes.",
-    '<invoke name="nobody"></invoke>',
+    '<invoke name="unknown"></invoke>',
     'It is <time> now <time datetime="x">',
     '`<tool_use><invoke name="list_tasks"></invoke></tool_use>` is a call',
     `Write it like this:\n\n\`\`\`xml\n${invoke("list_tasks")}\n\`\`\`\n`,
     `1. ~~~\n   <list_tasks/>\n   ~~~`,
     `\`\`\`\`\n\`\`\`\n<list_tasks/>\n\`\`\`\n<list_tasks/>\n\`\`\`\``,
     'Use `{"tool":"list_tasks"}`.',
-    '{"tool": "nobody", "arguments": {}} {"tool": 1} {"name": "read_file"} {"name": "read_file", "age": 3} {}',
+    '{"tool": "unknown", "arguments": {}} {"tool": 1} {"name": "read_file"} {"name": "read_file", "age": 3} {}',
     "function f() { return {tool: 'read_file'}; }",
     "<thinking-cap> <thinker>",
     `<tool_use>${" ".repeat(3000)}<invoke name="list_tasks">`.slice(0, 3000),

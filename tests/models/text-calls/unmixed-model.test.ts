@@ -185,9 +185,9 @@ describe("a reply of a model with calls of its own", () => {
 
   it.each<[string, string, string]>([
     ["the form of another family", "gpt-4o", deepseek.all(deepseek.short("weather", json))],
-    ["a tool that nobody has", "deepseek-v3", deepseek.all(deepseek.short("remove", json))],
-    ["a tool that nobody has, in a list", "mistral-7b", `[TOOL_CALLS] [{"name": "remove", "arguments": {}}]`],
-    ["a tool that nobody has, in DeepSeek's markup", "deepseek-v3.2", dsml.all(dsml.call("remove", {}))],
+    ["an unknown tool", "deepseek-v3", deepseek.all(deepseek.short("remove", json))],
+    ["an unknown tool, in a list", "mistral-7b", `[TOOL_CALLS] [{"name": "remove", "arguments": {}}]`],
+    ["an unknown tool, in DeepSeek's markup", "deepseek-v3.2", dsml.all(dsml.call("remove", {}))],
     [
       "words about DeepSeek's markup",
       "deepseek-v3.2",
@@ -251,9 +251,9 @@ describe("a reply that begins in a thought", () => {
     expect(thoughts).toBe("Hm, some rain?");
   });
 
-  it("is learnt from the first reply of a model that nobody knows; one that is whole is read anew at once", async () => {
+  it("is learnt from the first reply of an unknown model; one that is whole is read anew at once", async () => {
     const text = "Hm.\n</think>\n\nSunny.";
-    const model = await start("nobody", { text }, { text }, { text });
+    const model = await start("unknown", { text }, { text }, { text });
     expect(await model.whole()).toMatchObject({ words: "Sunny.", thoughts: "Hm.\n" });
     expect((await model.streamed()).texts.join("")).toBe("Sunny.");
     expect(await model.whole()).toMatchObject({ words: "Sunny.", thoughts: "Hm.\n" });

@@ -242,7 +242,7 @@ describe("normalizeAnswer", () => {
 describe("a model that the vendor does not know", () => {
   it.each<[string, number, object]>([
     [
-      "siliconflow:nobody/x",
+      "siliconflow:unknown/x",
       400,
       { code: 20_012, message: "Model does not exist. Please check it carefully.", data: null },
     ],

@@ -52,7 +52,7 @@ function formOf(message: AIMessage | AIMessageChunk): object {
   };
 }
 
-describe("an answer has one form, whoever gave it (LLM-02)", () => {
+describe("an answer has one form, from any vendor (LLM-02)", () => {
   it.each(vendors)("of %s, as a whole and summed up from its pieces", async (name, file, model) => {
     const server = await serve({ wire: wire(`${file}-whole.json`) }, { wire: wireOf(file, "call") });
     const client = vendorModel(name, server);
@@ -101,8 +101,8 @@ describe("an answer has one form, whoever gave it (LLM-02)", () => {
     for (const name of registry.providerNames()) expect(registry.provider(name)?.name).toBe(name);
     const model = createModel("zhipu:glm-4.7", {}, loadConfig({ ZHIPU_API_KEY: "k" }));
     expect(modelTarget(model)?.name).toBe("zhipu:glm-4.7");
-    expect(() => registry.reach("nobody:x")).toThrow(expect.objectContaining({ code: "invalid_parameter" }));
-    expect(() => registry.reach("nobody:x")).toThrow("openai, zhipu, siliconflow, deepseek, qwen, ollama");
+    expect(() => registry.reach("unknown:x")).toThrow(expect.objectContaining({ code: "invalid_parameter" }));
+    expect(() => registry.reach("unknown:x")).toThrow("openai, zhipu, siliconflow, deepseek, qwen, ollama");
   });
 });
 

@@ -126,7 +126,7 @@ describe("thinking", () => {
     ["openai:gpt-5", {}],
     ["qwen:qwen-max", {}],
     ["own:x", optional],
-  ])("of %s is not spoken of, where it has no choice or nobody knows how", async (name, rows) => {
+  ])("of %s is not in the request, where there is no choice or its field is unknown", async (name, rows) => {
     const body = await sent(name, { rows });
     expect(body).not.toHaveProperty("thinking");
     expect(body).not.toHaveProperty("enable_thinking");
@@ -146,7 +146,7 @@ describe("thinking", () => {
     });
   });
 
-  it("of Ollama's models goes by its field, not where an answer is JSON, and is not spoken of where nobody knows", async () => {
+  it("of Ollama's models goes by its field, not where an answer is JSON, and is not in the request where its field is unknown", async () => {
     const ask = async (sending: Sending) => await sent("ollama:qwen3:8b", sending);
     expect(await ask({ rows: installed })).toHaveProperty("think", true);
     expect(await ask({ rows: installed, options: { thinking: false } })).toHaveProperty("think", false);

@@ -88,7 +88,7 @@ it.each([
     const limits = { max_force_continue: 0, soft_warning_at };
     const { messages } = await flow.send("What do a.txt and b.txt say?", { limits });
     expect(messages.at(-1)?.text).toBe("1 and 3.");
-    // Nobody reads them after the turn.
+    // They have no reader after the turn.
     expect(JSON.stringify(messages)).not.toContain("gAAAAABo");
     await flow.send("Thanks", { limits });
     flow.model.assertFinished();

@@ -128,7 +128,7 @@ describe("the record of a session", () => {
     const gate = createGate();
     const storage = createTestStorage();
     const [stored, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    // Whoever asked for the run goes on after its row is there.
+    // The request for the run goes on after its row is there.
     const admit: typeof storage.runs.admit = async (...given) => {
       const admitted = await storage.runs.admit(...given);
       stored.resolve();

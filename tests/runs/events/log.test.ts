@@ -16,12 +16,12 @@ async function createLog(patch: Partial<Run> = {}) {
   const log = new RunLog(storage.events, storage.attempt({ ...run, attempt: undefined }), run, (error) =>
     failures.push(error),
   );
-  const tell = async (data: unknown): Promise<void> => {
+  const emit = async (data: unknown): Promise<void> => {
     await log.room();
     log.emit({ event: "custom", namespace: [], data });
   };
   const stored = (): Promise<RunEvent[]> => storage.events.read("run", -1, 10_000);
-  return { storage, stored, log, tell, failures };
+  return { storage, stored, log, emit, failures };
 }
 
 async function ids(batches: AsyncIterable<RunEvent[]>): Promise<number[]> {
@@ -34,10 +34,10 @@ const upTo = (length: number): number[] => Array.from({ length }, (_, at) => at)
 
 describe("the log of a run", () => {
   it("gives a live reader an event in the turn it is emitted, before it is stored", async () => {
-    const { stored, log, tell } = await createLog();
+    const { stored, log, emit } = await createLog();
     const reader = log.follow(-1, never);
     const first = reader.next();
-    await tell("one");
+    await emit("one");
     expect((await first).value).toMatchObject([{ id: 0, data: "one" }]);
     expect(await stored()).toEqual([]);
     log.close();
@@ -61,28 +61,28 @@ describe("the log of a run", () => {
     const log = new RunLog(createTestStorage().events, slow, runRecord("run", "session", { event_mark: idBlock }), () =>
       expect.unreachable(),
     );
-    const tell = (data: string): void => log.emit({ event: "custom", namespace: [], data });
-    tell("first");
+    const emit = (data: string): void => log.emit({ event: "custom", namespace: [], data });
+    emit("first");
     await vi.advanceTimersByTimeAsync(60);
     // The first one is being written; the next one's time comes meanwhile.
-    tell("second");
+    emit("second");
     await vi.advanceTimersByTimeAsync(60);
     written.resolve();
     await vi.advanceTimersByTimeAsync(0);
     expect(stored).toEqual(["first", "second"]);
-    tell("third");
+    emit("third");
     await vi.advanceTimersByTimeAsync(60);
     expect(stored).toEqual(["first", "second", "third"]);
   });
 
   it("neither shows nor stores what is emitted while it is held, and loses nothing of it", async () => {
-    const { stored, log, tell } = await createLog();
-    await tell("before");
+    const { stored, log, emit } = await createLog();
+    await emit("before");
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     log.hold(first.promise);
-    await tell("held");
+    await emit("held");
     log.hold(second.promise);
-    await tell("held, too");
+    await emit("held, too");
     const seen: unknown[] = [];
     const reading = (async () => {
       for await (const batch of log.follow(-1, never))
@@ -103,10 +103,10 @@ describe("the log of a run", () => {
   it("says when each event was emitted, and begins after everything that other runs have emitted", async () => {
     const first = await createLog();
     const before = Date.now();
-    for (const at of upTo(3)) await first.tell(at);
+    for (const at of upTo(3)) await first.emit(at);
     const second = await createLog();
-    await second.tell("first");
-    await second.tell("second");
+    await second.emit("first");
+    await second.emit("second");
     const times = async ({ stored, log }: Awaited<ReturnType<typeof createLog>>): Promise<number[]> => {
       await log.flush();
       log.close();
@@ -120,24 +120,24 @@ describe("the log of a run", () => {
   });
 
   it("stores events in groups", async () => {
-    const { storage, log, tell } = await createLog();
+    const { storage, log, emit } = await createLog();
     const sizes: number[] = [];
     storage.beforeWrite = (operation, events) => {
       if (operation === "append") sizes.push(events?.length ?? 0);
     };
-    for (const at of upTo(100)) await tell(at);
+    for (const at of upTo(100)) await emit(at);
     await log.flush();
     expect(sizes).toEqual([100]);
     log.close();
   });
 
   it("stores what is emitted 50 ms after the first of a group, however much comes meanwhile (EVENT-02)", async () => {
-    const { stored, log, tell } = await createLog();
+    const { stored, log, emit } = await createLog();
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    await tell("first");
+    await emit("first");
     await vi.advanceTimersByTimeAsync(49);
-    await tell("second");
+    await emit("second");
     expect(await stored()).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     expect(await stored()).toHaveLength(2);
@@ -145,9 +145,9 @@ describe("the log of a run", () => {
   });
 
   it("reserves ids ahead in blocks, and never gives one that is not reserved", async () => {
-    const { storage, log, tell } = await createLog();
+    const { storage, log, emit } = await createLog();
     for (const at of upTo(2500)) {
-      await tell(at);
+      await emit(at);
       expect(storage.rows.run("run")?.event_mark).toBeGreaterThan(at);
     }
     await log.flush();
@@ -156,8 +156,8 @@ describe("the log of a run", () => {
   });
 
   it("begins above everything a former attempt may have used", async () => {
-    const { storage, stored, log, tell } = await createLog({ attempt: 1, event_mark: 2000 });
-    await tell("again");
+    const { storage, stored, log, emit } = await createLog({ attempt: 1, event_mark: 2000 });
+    await emit("again");
     await log.flush();
     log.close();
     expect((await stored()).map(({ id }) => id)).toEqual([2000]);
@@ -165,20 +165,20 @@ describe("the log of a run", () => {
   });
 
   it("gives a reader that fell behind the stored events first", async () => {
-    const { log, tell } = await createLog();
-    for (const at of upTo(3000)) await tell(at);
+    const { log, emit } = await createLog();
+    for (const at of upTo(3000)) await emit(at);
     await log.flush();
     const reading = ids(log.follow(-1, never));
-    for (const at of upTo(10)) await tell(at);
+    for (const at of upTo(10)) await emit(at);
     await settle();
     log.close();
     expect(await reading).toEqual(upTo(3010));
   });
 
   it("says once that the store refuses, and stores everything when it takes it again", async () => {
-    const { storage, stored, log, tell, failures } = await createLog();
+    const { storage, stored, log, emit, failures } = await createLog();
     storage.failures.add("append");
-    for (const at of upTo(1000)) await tell(at);
+    for (const at of upTo(1000)) await emit(at);
     await settle();
     expect(failures).toMatchObject([{ code: "storage_full" }]);
     storage.failures.clear();
@@ -200,15 +200,15 @@ describe("the log of a run", () => {
   });
 
   it("shows every reader every event once and in order, however telling, storing and reading interleave", async () => {
-    const step = fc.constantFrom("tell", "flush", "read", "turn");
+    const step = fc.constantFrom("emit", "flush", "read", "turn");
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(700), async (steps, burst) => {
-        const { log, tell } = await createLog();
+        const { log, emit } = await createLog();
         const readers: Promise<number[]>[] = [ids(log.follow(-1, never))];
         let count = 0;
         for (const name of steps) {
-          if (name === "tell") {
-            for (const at of upTo(burst)) await tell(at);
+          if (name === "emit") {
+            for (const at of upTo(burst)) await emit(at);
             count += burst;
           } else if (name === "flush") await log.flush();
           else if (name === "read" && readers.length < 4) readers.push(ids(log.follow(-1, never)));

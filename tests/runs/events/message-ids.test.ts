@@ -99,7 +99,7 @@ describe("the messages of an input", () => {
   });
 
   it.each([["a list of strings", chats] as const, ["a list with a reducer of its own", inZod] as const])(
-    "are nobody's but the graph's in %s",
+    "are left to the graph in %s",
     (_name, made) => {
       const input = { messages: ["a", { type: "doc" }, ["user", "b"]] };
       expect(assignMessageIds(input, made)).toBe(input);

@@ -36,7 +36,7 @@ describe("the modes asked of LangGraph", () => {
 });
 
 describe("a chunk of LangGraph", () => {
-  it("of a mode nobody asked for is dropped", () => {
+  it("of a mode without a subscriber is dropped", () => {
     const translate = createTranslator(["values"], true);
     expect(translate([[], "updates", { node: {} }])).toEqual([]);
     expect(translate([[], "custom", 1])).toEqual([]);

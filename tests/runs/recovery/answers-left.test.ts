@@ -56,7 +56,7 @@ describe("a plain answer", () => {
   it.each<[string, Record<string, unknown>, Session]>([
     ["it has ids already", { resume: { [first]: "yes" } }, waiting(first)],
     ["several questions are open", { resume: "yes" }, waiting(first, second)],
-    ["nobody waits", { resume: "yes" }, { ...waiting(first), status: "busy" }],
+    ["no question waits", { resume: "yes" }, { ...waiting(first), status: "busy" }],
     ["the question has an id of another kind", { resume: "yes" }, waiting("a task")],
     ["it is no answer", { goto: "node" }, waiting(first)],
   ])("stays as it is where %s", (_name, command, session) => {

@@ -48,7 +48,7 @@ interface Point {
   received: RunEvent[];
 }
 
-/** A storage whose checkpoints and writes are each followed by a copy of the file, before anybody else goes on. */
+/** A storage whose checkpoints and writes are each followed by a copy of the file, before any other code goes on. */
 function withCopies(storage: Storage, received: RunEvent[], points: Point[]): Storage {
   const follow = (write: (...args: never[]) => Promise<unknown>) => {
     return async (...args: never[]): Promise<unknown> => {

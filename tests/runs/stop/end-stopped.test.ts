@@ -16,7 +16,7 @@ import { createHarness, createGate, createSession, gatedGraph, never, request, s
 describe("work that a stop ends", () => {
   const stuck = new Promise<string>(() => undefined);
 
-  it("is waited for while nobody stops it, and given up after the patience when it does not end", async () => {
+  it("is waited for until it is stopped, and given up after the patience when it does not end", async () => {
     const stop = new AbortController();
     expect(await settleWithin(Promise.resolve("done"), stop.signal, 0)).toBe("done");
     const waiting = settleWithin(stuck, stop.signal, 0);

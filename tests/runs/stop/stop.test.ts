@@ -122,7 +122,7 @@ const creates = (...titles: string[]): ModelStep => ({
 });
 
 describe("a stop around tools", () => {
-  it("keeps of the turn no thoughts that only the vendor can read, since nobody will read them", async () => {
+  it("keeps of the turn no thoughts that only the vendor can read, since no request will have them", async () => {
     const flow = await open({
       script: [{ wire: wire("openai-sealed.sse") }, { text: words(40), hold: { after: 3, until: never } }],
     });
@@ -255,7 +255,7 @@ describe("a stop at any moment", () => {
   }, 90_000);
 });
 
-describe("a stop where nobody answers", () => {
+describe("a stop without an answer", () => {
   it("ends a run whose model never answers, and one whose tool ignores the stop", async () => {
     const isAsked = Promise.withResolvers<void>();
     const flow = await open({

@@ -113,7 +113,7 @@ test("the newest changes are kept for readers that come back; one that is furthe
   expect(await read(feed, from)).toEqual([{ seq: feed.head, type: "resync" }]);
 });
 
-test("nobody listens to the storage before there is a reader, and nothing is kept", async () => {
+test("the storage has no listener before there is a reader, and no change is kept", async () => {
   const { feed, report, watch } = reporting();
   await report("a", 1);
   expect(watch).not.toHaveBeenCalled();

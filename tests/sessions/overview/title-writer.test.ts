@@ -67,7 +67,7 @@ test("a session gets a title from its first exchange, once", async () => {
 });
 
 test.each<[string, Record<string, unknown>, Partial<Run>]>([
-  ["that somebody has named", { name: "Mine" }, {}],
+  ["that a user has named", { name: "Mine" }, {}],
   ["that has a title", { title: "Old" }, {}],
   ["whose run failed", {}, { status: "error" }],
   ["that is made for one run", {}, { kwargs: { ...runRecord("r", "s").kwargs, temporary: true } }],
@@ -81,7 +81,7 @@ test.each<[string, Record<string, unknown>, Partial<Run>]>([
   expect([model.asked, metadataOf(storage, "s1")]).toEqual([[], metadata]);
 });
 
-test("without a model nobody is asked", async () => {
+test("no title is requested without a model", async () => {
   const storage = createTestStorage();
   const titles = writer(storage, undefined);
   titles.consider(await sessionWith(storage, "s1"));

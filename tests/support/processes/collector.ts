@@ -84,7 +84,7 @@ export interface Collector {
   close(): Promise<void>;
 }
 
-/** Starts one; `status` is what it answers, `holds` lets everybody wait for an answer. */
+/** Starts one; `status` is what it answers, `holds` holds every response back. */
 export async function startCollector({ status = 200, holds = false } = {}): Promise<Collector> {
   const held: ServerResponse[] = [];
   let isHeld = holds;

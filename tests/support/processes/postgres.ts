@@ -34,7 +34,7 @@ export interface TestPostgres {
 export interface OwnPostgres {
   /** The process that all others of the server come from. */
   pid(): number;
-  /** Ends it as a crash does, so that commits are lost that nobody waited for, and starts it again. */
+  /** Ends it as a crash does, so that commits without a waiting client are lost, and starts it again. */
   crash(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface PostgresNeeds {
   isLasting?: boolean;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as nobody. */
+/** PostgreSQL refuses to run as root: then it runs as an unprivileged user. */
 export const unprivilegedUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /**
@@ -94,7 +94,7 @@ async function startOwn(installed: string | undefined, { isLasting = false }: Po
   const folder = mkdtempSync(join(tmpdir(), "millrace-postgres-"));
   if (unprivilegedUser.uid !== undefined) {
     chownSync(folder, unprivilegedUser.uid, unprivilegedUser.gid);
-    // The temporary folder of the tests is root's alone; nobody has to get through it.
+    // The temporary folder of the tests is root's alone, but PostgreSQL's user has to reach its folder in it.
     chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011);
   }
   const data = join(folder, "data");
@@ -198,7 +198,7 @@ export async function textOf(url: string): Promise<string> {
 /** Lends a connection, and closes it. */
 export async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url });
-  // Tests stop servers that somebody is connected to.
+  // Tests stop servers that have connections.
   client.on("error", () => undefined);
   await client.connect();
   try {

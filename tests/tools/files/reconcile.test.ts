@@ -104,7 +104,7 @@ describe("after a crash", () => {
     ["create_file", tools.create_file, { path: "n.txt", content: "new" }, () => writeFile(at("n.txt"), "mine")],
     ["move_file", tools.move_file, { source: "a.txt", destination: "z" }, () => writeFile(at("a.txt"), "mine")],
   ])(
-    "%s touches nothing that somebody has changed meanwhile, and says that the outcome is unknown",
+    "%s touches nothing that another program has changed meanwhile, and says that the outcome is unknown",
     async (_, tool, input, change) => {
       await crash(tool, input, async () => ({ success: true, code: "OK", message: "" }));
       await change();

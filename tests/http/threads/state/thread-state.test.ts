@@ -122,9 +122,12 @@ test("an update of a thread that has no graph yet, or by an unknown node, is 400
   expect(refused.status).toBe(400);
   expect(await refused.text()).toContain(`Thread ${thread_id} has no graph ID`);
   const threadId = await threadAfter("counter", { value: 1 });
-  const unknown = await server.send("POST", `/threads/${threadId}/state`, { values: { value: 1 }, as_node: "nobody" });
+  const unknown = await server.send("POST", `/threads/${threadId}/state`, {
+    values: { value: 1 },
+    as_node: "missing-node",
+  });
   expect(unknown.status).toBe(400);
-  expect(await unknown.text()).toContain("nobody");
+  expect(await unknown.text()).toContain("missing-node");
 });
 
 test("a request that waits for a run receives all parallel questions", async () => {
