@@ -172,7 +172,7 @@ describe.skipIf(chromiumPath === undefined)("decisions", () => {
     page.on("request", (request) => {
       if (request.method() === "POST" && request.url().includes("/approvals/")) answers += 1;
     });
-    // A click in the moment in which the card above is gone, since somebody else has answered.
+    // A click in the moment in which the card above is gone, since another user has answered.
     await page.evaluate(`{
       const [first, second] = document.querySelectorAll(".inbox .approval-card");
       const button = [...second.querySelectorAll("button")].find(({ textContent }) => textContent.startsWith("Approve"));
