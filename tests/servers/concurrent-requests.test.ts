@@ -103,6 +103,23 @@ describe.skipIf(postgres === undefined)("concurrent requests to two servers on o
     expect(await servers.query("SELECT attempt FROM runs")).toEqual([{ attempt: 1 }]);
   });
 
+  it("answer a question once", async () => {
+    const [one, other] = [await servers.start(), await servers.start()];
+    const { thread_id } = await one.client.threads.create();
+    await one.client.runs.wait(thread_id, "asker", { input: {} });
+    const answer = async (server: TestServer, resume: string): Promise<number> => {
+      const body = { assistant_id: "asker", command: { resume }, multitask_strategy: "enqueue" };
+      return (await server.send("POST", `/threads/${thread_id}/runs/wait`, body)).status;
+    };
+    const statuses = await servers.meetAt("approvals", 2, () =>
+      Promise.all([answer(one, "ada"), answer(other, "bob")]),
+    );
+    expect(statuses.toSorted((left, right) => left - right)).toEqual([200, 422]);
+    const winner = statuses[0] === 200 ? "ada" : "bob";
+    expect((await other.client.threads.getState(thread_id)).values).toMatchObject({ answer: winner });
+    expect(await servers.query("SELECT FROM runs")).toHaveLength(2);
+  });
+
   it("keep both changes of the metadata of a thread", async () => {
     const [one, other] = [await servers.start(), await servers.start()];
     const { thread_id } = await one.client.threads.create({ metadata: { first: true } });

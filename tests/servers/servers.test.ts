@@ -169,14 +169,28 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     const { thread_id: waiting } = await one.client.threads.create();
     const gate = crypto.randomUUID();
     const run = await one.client.runs.create(thread_id, "gated", { input: { gate } });
+    const queued = await one.client.runs.create(thread_id, "gated", {
+      input: { gate },
+      multitaskStrategy: "enqueue",
+    });
     const delayed = await one.client.runs.create(waiting, "counter", { input: { value: 1 }, afterSeconds: 1 });
+    // A server that stops releases no runs of others, either.
+    await servers.query(`CREATE TABLE released ();
+      CREATE FUNCTION note_release() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO released DEFAULT VALUES;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER note_release BEFORE UPDATE OF owner ON runs FOR EACH ROW WHEN (NEW.owner IS NULL)
+        EXECUTE FUNCTION note_release()`);
     const third = await servers.start();
     expect(await servers.query("SELECT DISTINCT attempt FROM runs WHERE status = 'running'")).toEqual([{ attempt: 1 }]);
     await third.close();
+    expect(await servers.query("SELECT FROM released")).toEqual([]);
     const closing = one.close();
     openGate(gate);
     await closing;
     expect(await other.client.runs.join(thread_id, run.run_id)).toMatchObject({ passed: true });
+    expect(await other.client.runs.join(thread_id, queued.run_id)).toMatchObject({ passed: true });
     expect(await other.client.runs.join(waiting, delayed.run_id)).toMatchObject({ value: 2 });
     expect(await servers.query("SELECT DISTINCT crashes FROM runs")).toEqual([{ crashes: 0 }]);
   });
@@ -358,9 +372,12 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
     try {
       expect([one.cluster.holdsLease(), other.cluster.holdsLease()]).toEqual([false, false]);
+      // As `/health/ready` reports it.
+      expect(one.cluster.problem).toBe("The database has not renewed the lease of this server.");
       // Not by the first heartbeat, which may have been in flight.
       await expect.poll(() => [one.cluster.holdsLease(), other.cluster.holdsLease()]).toEqual([true, true]);
       expect([one.cluster.id, other.cluster.id, lost]).toEqual([...ids, 0]);
+      expect(one.cluster.problem).toBeUndefined();
       // Dates come from the clock of the database.
       const updated = await one.sessions.create(sessionRecord("s1")).then(() => one.sessions.update("s1", {}));
       const [row] = await servers.query(

@@ -1,7 +1,17 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { loadConfig } from "@millrace/engine/config/config";
 import { createMemoryLedger } from "@millrace/engine/storage/memory";
 import { type ModelServer, startModelServer } from "@millrace/testing/model-server";
@@ -17,6 +27,8 @@ import { startPostgres } from "../support/processes/postgres.ts";
 import { projectFolder } from "../support/source-files.ts";
 import { toolkitParts } from "../support/toolkit-services.ts";
 import { createServers, type Servers } from "./two-servers.ts";
+
+const Asked = z.object({ approved_hash: z.string() });
 
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
@@ -132,6 +144,24 @@ describe.skipIf(postgres === undefined)("servers and the workspaces of their too
     await expect.poll(tickets).toHaveLength(2);
     await servers.query(`DELETE FROM servers WHERE id = ${other.cluster.id}`);
     expect(await second).toBe(200);
+  });
+
+  it("end a command in the background of a thread that another server deletes", async () => {
+    const changes = { graphs: join(projectFolder, "langgraph.json"), sandbox: "off" as const };
+    const shell = { ...changes, toolkits: ["default", "shell"] };
+    const [one, other] = [await servers.start(shell), await servers.start(shell)];
+    const { thread_id } = await one.client.threads.create();
+    const place = (name: string): string => join(one.config.workspace, name);
+    const script = "trap 'echo > gone; exit' TERM\necho > here\nwhile true; do sleep 0.02; done\n";
+    writeFileSync(place("wait.sh"), script);
+    const args = { command: "sh wait.sh", requires_approval: true, background: true };
+    const path = `/threads/${thread_id}/tools/execute_command/run`;
+    const { approved_hash } = Asked.parse(await (await one.send("POST", path, { args })).json());
+    const begun = await one.send("POST", path, { args, approved_hash });
+    expect(await begun.json()).toMatchObject({ result: { success: true } });
+    await expect.poll(() => existsSync(place("here"))).toBe(true);
+    await other.client.threads.delete(thread_id);
+    await expect.poll(() => existsSync(place("gone"))).toBe(true);
   });
 
   it("report a path with a NUL in it as a failed call", async () => {
