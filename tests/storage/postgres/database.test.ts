@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { placeOf, PostgresDatabase } from "@millrace/engine/storage/postgres/database/database";
 import { Listener } from "@millrace/engine/storage/postgres/database/listener";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
@@ -121,6 +121,35 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     await expect(hasty.rows("SELECT pg_sleep(60)")).rejects.toMatchObject({ code: "storage_unavailable" });
     expect(await hasty.rows("SELECT 1 AS one")).toEqual([{ one: 1 }]);
     await hasty.close();
+  });
+
+  it("fills its pool step by step after all of its connections have broken", async () => {
+    const found = "FROM pg_stat_activity WHERE application_name = 'millrace' AND datname = current_database()";
+    const ask = async (sql: string) => (await withClient(url, (client) => client.query(sql))).rows;
+    const hold = Promise.withResolvers<void>();
+    let open = 0;
+    const work = (): Promise<void> =>
+      database.transaction(async () => {
+        open += 1;
+        await hold.promise;
+      });
+    await Promise.all(Array.from({ length: 8 }, () => database.rows("SELECT pg_sleep(0.01)")));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      await ask(`SELECT pg_terminate_backend(pid) ${found}`);
+      await expect.poll(() => database.rows("SELECT 1 AS one").catch(() => undefined)).toEqual([{ one: 1 }]);
+      const working = Array.from({ length: 8 }, work);
+      for (const expected of [2, 4, 8]) {
+        await expect.poll(() => open).toBe(expected);
+        expect(await ask(`SELECT count(*)::int ${found}`)).toEqual([{ count: expected }]);
+        vi.advanceTimersByTime(1_000);
+      }
+      hold.resolve();
+      await Promise.all(working);
+    } finally {
+      hold.resolve();
+      vi.useRealTimers();
+    }
   });
 
   it("ends a transaction whose client is silent, so that its locks are released", async () => {
