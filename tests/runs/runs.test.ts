@@ -430,6 +430,24 @@ describe("a temporary run", () => {
     expect(await collect(runs.follow(run.run_id, -1, never))).toHaveLength(4);
     expect(reads).toBeGreaterThan(0);
   });
+
+  it("with a key stays for who asks again also where a restart came between", async () => {
+    const gate = createGate();
+    const bench = await createHarness({ agent: gatedGraph(gate) });
+    const other = await createSession(bench.storage);
+    const temporary = request("agent", { temporary: true });
+    const keyed = { ...temporary, submission: { key: "once", hash: "same" } };
+    const first = await bench.runs.start(bench.session, keyed);
+    const second = await bench.runs.start(other, temporary);
+    await gate.arrived;
+    await bench.runs.drain(0);
+    gate.open();
+    const runs = createRuns(bench.storage, bench.graphs);
+    await runs.recover();
+    for (const { run_id } of [first, second]) await collect(runs.follow(run_id, -1, never));
+    await expect.poll(() => bench.storage.rows.sessionCount()).toBe(1);
+    expect((await runs.start(bench.session, keyed)).run_id).toBe(first.run_id);
+  });
 });
 
 describe("a delayed run", () => {

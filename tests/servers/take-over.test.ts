@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../support/processes/server-process.ts";
 import { startPostgres } from "../support/processes/postgres.ts";
+import { openGate } from "../support/test-graphs.ts";
+import type { TestServer } from "../support/test-server.ts";
 import { createServers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -82,3 +84,81 @@ describe.skipIf(postgres === undefined)("a server that stops responding", { time
     }
   });
 });
+
+describe.skipIf(postgres === undefined)("a server that stops", { timeout: 180_000 }, () => {
+  it("leaves runs on their last try, which are taken over one after the other, also those of a third server", async () => {
+    const servers = await createServers(postgres);
+    try {
+      const [one, other] = [await servers.start({ drainSeconds: 0 }), await servers.start()];
+      // It has room for its own run only.
+      const third = await servers.start({ drainSeconds: 0, maxConcurrentRuns: 1 });
+      const [first, second] = [await beginGated(one), await beginGated(third)];
+      await servers.query("UPDATE runs SET crashes = 1");
+      await one.close();
+      const attempts = async (): Promise<unknown[]> =>
+        await servers.query("SELECT attempt FROM runs ORDER BY id LIMIT 2");
+      await expect.poll(attempts).toEqual([{ attempt: 2 }, { attempt: 1 }]);
+      await third.close();
+      const owners = "SELECT DISTINCT owner IN (SELECT id FROM servers) AS is_taken FROM runs";
+      await expect.poll(() => servers.query(owners)).toEqual([{ is_taken: true }]);
+      await other.client.runs.wait(null, "counter", { input: { value: 1 } });
+      expect(await attempts()).toEqual([{ attempt: 2 }, { attempt: 1 }]);
+      openGate(first.gate);
+      openGate(second.gate);
+      for (const { thread_id, run_id } of [first, second]) await other.client.runs.join(thread_id, run_id);
+    } finally {
+      await servers.close();
+    }
+  });
+
+  it("leaves a stateless run with a key, whose result the other server keeps for a client that asks again", async () => {
+    const servers = await createServers(postgres);
+    try {
+      const [one, other] = [await servers.start({ drainSeconds: 0 }), await servers.start()];
+      const gate = crypto.randomUUID();
+      const ask = (server: TestServer): Promise<Response> =>
+        server.send("POST", "/runs/wait", { assistant_id: "gated", input: { gate } }, { "idempotency-key": gate });
+      const lost = ask(one).catch((error: unknown) => error);
+      const runs = () => servers.query("SELECT attempt FROM runs WHERE idempotency_key IS NOT NULL");
+      await expect.poll(() => servers.query("SELECT FROM runs WHERE status = 'running'")).toHaveLength(1);
+      await one.close();
+      await lost;
+      await expect.poll(runs).toEqual([{ attempt: 2 }]);
+      const again = ask(other);
+      openGate(gate);
+      expect(await (await again).json()).toMatchObject({ passed: true });
+      // What another run without a key leaves is removed as soon as it has been read.
+      await other.client.runs.wait(null, "counter", { input: { value: 1 } });
+      await expect.poll(() => servers.query("SELECT FROM runs WHERE idempotency_key IS NULL")).toEqual([]);
+      expect(await runs()).toEqual([{ attempt: 2 }]);
+      expect(await (await ask(other)).json()).toMatchObject({ passed: true });
+      expect(await runs()).toEqual([{ attempt: 2 }]);
+    } finally {
+      await servers.close();
+    }
+  });
+
+  it("leaves the result of a stateless run, which the other server removes when nothing can ask for it any more", async () => {
+    const servers = await createServers(postgres);
+    try {
+      const [one] = [await servers.start(), await servers.start()];
+      const body = { assistant_id: "counter", input: { value: 1 } };
+      await (await one.send("POST", "/runs/wait", body, { "idempotency-key": "once" })).json();
+      expect(await servers.query("SELECT status FROM sessions")).toEqual([{ status: "idle" }]);
+      await servers.query("UPDATE runs SET updated_at = '2000-01-01T00:00:00.000Z'");
+      await one.close();
+      await expect.poll(() => servers.query("SELECT FROM sessions")).toEqual([]);
+    } finally {
+      await servers.close();
+    }
+  });
+});
+
+/** A run at `server` that waits at its gate. */
+async function beginGated({ client }: TestServer): Promise<{ gate: string; thread_id: string; run_id: string }> {
+  const gate = crypto.randomUUID();
+  const { thread_id } = await client.threads.create();
+  const { run_id } = await client.runs.create(thread_id, "gated", { input: { gate } });
+  await expect.poll(async () => (await client.runs.get(thread_id, run_id)).status).toBe("running");
+  return { gate, thread_id, run_id };
+}

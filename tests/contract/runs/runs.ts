@@ -172,6 +172,7 @@ function describeQueue(fixture: StorageFixture): void {
       await sessions.create(sessionRecord("keyed"));
       await runs.admit(temporary("r4", "keyed"), { submission: { key: "k", hash: "h" } });
       expect(await runs.leftTemporary(future)).toEqual(["over"]);
+      expect(await Promise.all(["r4", "r3", "r0"].map((id) => runs.hasKey(id)))).toEqual([true, false, false]);
       await finish(fixture.storage, "r4", success);
       expect(await runs.leftTemporary(past)).toEqual(["over"]);
       expect((await runs.leftTemporary(future)).toSorted()).toEqual(["keyed", "over"]);

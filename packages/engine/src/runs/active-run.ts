@@ -38,8 +38,8 @@ export class ActiveRun {
   hasEmittedText = false;
   /** Set once its end is being written, so that it is written once. */
   ended = false;
-  /** The client gave it a key by which it may ask again for what came of it. */
-  hasKey = false;
+  /** Whether the client gave it a key by which it may ask again for the result; `undefined`: only the storage knows. */
+  hasKey: boolean | undefined;
   /** All that is known of the user who started it, where its row holds only the user's identity. */
   user: JsonObject | undefined;
   /** Remove it and its checkpoints when it has ended. */

@@ -7,7 +7,7 @@ import { Delays } from "./events/alarm.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
 import { createPublishers, type RunPublishers } from "./follow/remote-subscribers.ts";
 import { isOver } from "./status.ts";
-import { removeAfter, removeAfterRetention, unreadElsewhere } from "./temporary-sessions.ts";
+import { removeAfter, untilUnneeded } from "./temporary-sessions.ts";
 
 /** What a dispatch needs from its server. */
 interface DispatchOptions {
@@ -31,6 +31,8 @@ export class Dispatch {
   readonly #taken = new Map<string, Run>();
   /** Sessions with runs of graphs that this process does not serve. */
   readonly #held = new Set<string>();
+  /** Resolves when the runs on their last try that were taken up so far are over; see `adoptRuns`. */
+  suspects: Promise<void> = Promise.resolve();
   /** Sessions of which another server performs a run, and that have others in hand here. */
   readonly #blocked = new Set<string>();
   #admissions = 0;
@@ -200,17 +202,11 @@ export class Dispatch {
   #forget(active: ActiveRun): void {
     const { run_id, session_id, kwargs, status } = active.run;
     const isTemporary = kwargs.temporary && isOver(status);
-    // With a key, a repeated request gets what is stored; the run is not kept in memory for so long.
-    const isOwn = this.active.get(run_id) === active;
-    if (isOwn && (!isTemporary || active.hasKey)) this.active.delete(run_id);
+    if (!isTemporary && this.active.get(run_id) === active) this.active.delete(run_id);
     if (!isTemporary) return;
     const { deps } = this.#options;
-    if (active.hasKey) removeAfterRetention(session_id, this, deps);
-    else {
-      const unread = active.unread(60_000).then(() => this.active.delete(run_id));
-      const wait = unread.then(() => unreadElsewhere(run_id, this.publishers.remote, deps));
-      removeAfter(wait, session_id, this, deps);
-    }
+    const release = (): void => void this.active.delete(run_id);
+    removeAfter(untilUnneeded(active, release, this.publishers.remote, deps), session_id, this, deps);
   }
 
   /** Begins nothing more; resolves when what is performed now has ended. */

@@ -51,10 +51,13 @@ class OtherServers {
   #hasMore = false;
   /** Until when it looks for runs that it owns without knowing: after a lost answer of the database, and after a lost lease. */
   #recheckUntil = 0;
+  /** How many servers the last heartbeat found. */
+  #servers: number;
 
   constructor(dispatch: Dispatch, deps: RunnerDeps) {
     this.#dispatch = dispatch;
     this.#deps = deps;
+    this.#servers = deps.storage.cluster.serverCount;
   }
 
   /** Subscribes to the cluster, once this server has recovered its own runs. */
@@ -86,7 +89,19 @@ class OtherServers {
     for (const { run_id, action } of stops) this.#stop(run_id, action === "rollback");
     const isUnsure = performance.now() < this.#recheckUntil;
     if (hasOrphanedRuns || isUnsure) void this.#acquireOrphaned(isUnsure);
+    const { serverCount, isLeader } = this.#deps.storage.cluster;
+    if (serverCount < this.#servers && isLeader) void this.#removeLeftovers();
+    this.#servers = serverCount;
     this.#dispatch.wakeBlocked();
+  }
+
+  /** Removes what a server has left that had no open run. Never throws. */
+  async #removeLeftovers(): Promise<void> {
+    try {
+      await removeLeftovers(this.#dispatch, this.#deps);
+    } catch (error) {
+      this.#deps.logger.error({ err: error }, "leftovers_not_removed");
+    }
   }
 
   /** Executes a stop request that came through another server. */

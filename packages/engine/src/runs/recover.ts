@@ -36,7 +36,8 @@ export function adoptRuns(taken: readonly Run[], dispatch: Dispatch, deps: Runne
   const suspects = taken.filter((run) => isSuspect(run, deps.crashBudget) && !waiting.has(run.session_id));
   const held = new Set(suspects.map((run) => run.session_id));
   for (const run of taken) if (!held.has(run.session_id)) dispatch.schedule(run);
-  void retrySuspects(suspects, taken, dispatch);
+  // Also after those of an earlier take-over.
+  if (suspects.length > 0) dispatch.suspects = dispatch.suspects.then(() => retrySuspects(suspects, taken, dispatch));
   const resumed = taken.filter(
     (run) => run.status === "running" && run.stop_requested === null && !waiting.has(run.session_id),
   );
@@ -132,7 +133,9 @@ export async function removeLeftovers(dispatch: Dispatch, deps: RunnerDeps): Pro
   const now = clusterTime();
   if (storage.cluster.serverCount === 1) {
     const due = await storage.runs.leftTemporary(new Date(now - resultRetention).toISOString());
-    for (const sessionId of due) await storage.sessions.delete(sessionId);
+    // One that has just ended here may have readers.
+    const unread = due.filter((sessionId) => dispatch.ofSession(sessionId).length === 0);
+    for (const sessionId of unread) await storage.sessions.delete(sessionId);
   }
   // A client that lost its answer in the stop asks again under its key: the run must not happen twice. And what another
   // server has made for one run may not have been read.

@@ -9,8 +9,27 @@ export const resultRetention = 600_000;
 /** Maximum milliseconds that a temporary session is kept for readers at other servers, and the interval of the checks. */
 const [maxWaitMs, pollMs] = [60_000, 1_000];
 
+/**
+ * Resolves when nothing can ask for the result of a temporary session's run any more. `release` is called once the run need
+ * not be kept in memory: with a key, a repeated request gets what is stored.
+ */
+export async function untilUnneeded(
+  active: ActiveRun,
+  release: () => void,
+  remote: LogSubscribers | undefined,
+  deps: RunnerDeps,
+): Promise<void> {
+  const { run_id } = active.run;
+  // Where the storage cannot say, the result is kept for the longer time.
+  const hasKey = active.hasKey ?? (await deps.storage.runs.hasKey(run_id).catch(() => true));
+  if (!hasKey) await active.unread(60_000);
+  release();
+  if (hasKey) await sleep(resultRetention, undefined, { ref: false });
+  else await unreadElsewhere(run_id, remote, deps);
+}
+
 /** Resolves when no other server has a reader of a finished run. Without notifications this server cannot know. */
-export async function unreadElsewhere(
+async function unreadElsewhere(
   runId: string,
   remote: LogSubscribers | undefined,
   { storage }: RunnerDeps,

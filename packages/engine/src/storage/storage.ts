@@ -126,6 +126,8 @@ export interface RunStore {
   admit(run: Run, admission?: Admission): Promise<Admitted>;
   /** The run of a session that came under this key; throws `conflict` where the hash is another. */
   submitted(sessionId: string, submission: Submission): Promise<Run | undefined>;
+  /** Whether a run came under a key. */
+  hasKey(runId: string): Promise<boolean>;
   get(runId: string): Promise<Run | undefined>;
   list(sessionId: string, query: Page & { status?: RunStatus }): Promise<Run[]>;
   /** How the newest runs of a session stand, newest first; `undefined` for an unknown session. */

@@ -149,6 +149,9 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
 
     submitted: (sessionId, submission) => findSubmitted(database, sessionId, submission),
 
+    hasKey: async (runId) =>
+      (await database.read("SELECT FROM runs WHERE run_id = $1 AND idempotency_key IS NOT NULL", [runId])).length > 0,
+
     get: async (runId) => toRun(await database.read(byId, [runId])),
 
     list: async (sessionId, { limit, offset, status }) =>

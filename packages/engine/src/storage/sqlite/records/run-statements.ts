@@ -179,6 +179,12 @@ export function findSubmission(
   return readRow(SubmissionRow, "runs", database.prepare(sql).get({ session_id, key }));
 }
 
+/** Whether a run came under a key. */
+export function hasKey(database: Database, run_id: string): boolean {
+  const sql = "SELECT 1 FROM runs WHERE run_id = @run_id AND idempotency_key IS NOT NULL";
+  return database.prepare(sql).get({ run_id }) !== undefined;
+}
+
 /** How many runs are pending; counts no further than `limit`. */
 export function countPending(database: Database, limit: number): number {
   const sql = `SELECT count(*) AS count FROM (

@@ -9,6 +9,7 @@ import {
   countPending,
   countPendingOfOwner,
   findRun,
+  hasKey,
   findSubmission,
   hasUnfinished,
   insertRun,
@@ -78,6 +79,8 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
       }),
 
     submitted: async (sessionId, submission) => database.read(() => submittedBefore(database, sessionId, submission)),
+
+    hasKey: async (runId) => database.read(() => hasKey(database, runId)),
 
     get: async (runId) => database.read(() => findRun(database, runId)),
 
