@@ -32,7 +32,7 @@ export const patient = new StateGraph(z.object({ place: z.string(), gate: z.stri
 `;
 
 describe.skipIf(postgres === undefined)("a server that stops responding", { timeout: 180_000 }, () => {
-  it("is taken over by another one, whether it was frozen or killed, and its late writes are refused", async () => {
+  it("is taken over by another one, frozen or killed: its late writes are refused, and the times of events go on", async () => {
     const servers = await createServers(postgres);
     const folder = mkdtempSync(join(tmpdir(), "millrace-"));
     const start = async (): Promise<ServerProcess> => {
@@ -65,6 +65,13 @@ describe.skipIf(postgres === undefined)("a server that stops responding", { time
       writeFileSync(join(folder, "opened"), "");
       process.kill(pid, "SIGCONT");
       await other.client.runs.join(thread_id, frozen.run_id);
+      // The events of the first attempt have the times of a clock that is ten minutes ahead.
+      await servers.query(`CREATE FUNCTION set_ahead() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          NEW.text = jsonb_set(NEW.text::jsonb, '{times,0}', to_jsonb((NEW.text::jsonb #>> '{times,0}')::bigint + 600000));
+          RETURN NEW;
+        END $$;
+        CREATE FUNCTION is_first(key bigint) RETURNS boolean LANGUAGE sql RETURN (SELECT attempt = 1 FROM runs WHERE id = key);
+        CREATE TRIGGER set_ahead BEFORE INSERT ON run_events FOR EACH ROW WHEN (is_first(NEW.run)) EXECUTE FUNCTION set_ahead()`);
       const killed = await begin("closed");
       await expect.poll(steps).toEqual(["first", "waits", "waits", "last", "first", "waits"]);
       await one.kill();
@@ -72,6 +79,12 @@ describe.skipIf(postgres === undefined)("a server that stops responding", { time
       writeFileSync(join(folder, "closed"), "");
       await other.client.runs.join(thread_id, killed.run_id);
       expect(steps()).toEqual(["first", "waits", "waits", "last", "first", "waits", "waits", "last"]);
+      const { events } = await servers.open();
+      const emitted = await events.read(killed.run_id, -1, 1_000);
+      expect(emitted.filter(({ event }) => event === "metadata")).toHaveLength(2);
+      const times = emitted.map(({ at = 0 }) => at);
+      expect(times[0]).toBeGreaterThan(Date.now());
+      expect(times).toEqual(times.toSorted((left, right) => left - right));
       expect(await servers.query("SELECT status, attempt, crashes FROM runs")).toEqual([
         { status: "success", attempt: 2, crashes: 1 },
         { status: "success", attempt: 2, crashes: 1 },
