@@ -10,8 +10,8 @@ export interface Servers {
   url: string;
   /** Starts another server. */
   start(changes?: Partial<Config>): Promise<TestServer>;
-  /** The storage of another server, without the rest of that server. */
-  open(): Promise<OpenedStorage>;
+  /** The storage of another server, of a version of the code if it is given, without the rest of that server. */
+  open(codeVersion?: string): Promise<OpenedStorage>;
   query(sql: string): Promise<unknown[]>;
   /**
    * The result of `send`, none of whose statements writes to a table before so many of them wait for a lock: whatever concurrent
@@ -35,8 +35,8 @@ export async function createServers(postgres: TestPostgres | undefined, lease = 
       opened.push(() => server.remove());
       return server;
     },
-    async open() {
-      const storage = await createPostgresStorage(url, { leaseSeconds: lease });
+    async open(codeVersion) {
+      const storage = await createPostgresStorage(url, { leaseSeconds: lease, codeVersion });
       opened.push(() => storage.close());
       return storage;
     },

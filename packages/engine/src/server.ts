@@ -278,11 +278,12 @@ async function openStorage(
   { workspace, logger }: Pick<ServerParts, "workspace" | "logger">,
   extension: ServerExtension | undefined,
 ): Promise<OpenedStorage> {
-  const { dataDir, conversations, database, databaseListenUrl: listenUrl, leaseSeconds } = config;
+  const { dataDir, conversations, database, databaseListenUrl: listenUrl, leaseSeconds, codeVersion } = config;
   const { folder = dataDir, cachedSessions, cacheSeconds } = conversations;
   if (folder !== dataDir) prepareDataFolder(folder, workspace, "CONVERSATION_STORAGE_PATH");
   bypassStoreQueues();
   const limits = { threads: cachedSessions, seconds: cacheSeconds };
+  const options = { limits, leaseSeconds, codeVersion: codeVersion ?? versions.millrace, listenUrl };
   // The PostgreSQL driver is loaded only if used.
   const storage =
     database === undefined
@@ -290,9 +291,7 @@ async function openStorage(
       : await (
           await import("./storage/postgres/storage.ts")
         ).createPostgresStorage(database, {
-          limits,
-          leaseSeconds,
-          listenUrl,
+          ...options,
           onListenerLost: (err) => logger.warn({ err }, "servers_not_heard"),
         });
   const names = extension?.sharedFiles ?? [];

@@ -86,7 +86,12 @@ class Upgrades {
     const folder = await mkdtemp(join(world.folder, "newer-"));
     await writeFile(join(folder, "langgraph.json"), graphsOf());
     const next = new ServerProcess(folder, world.workspace, ["--import", hook]);
-    next.configure({ ...world.settings, MILLRACE_GRAPHS: join(folder, "langgraph.json"), NEWER_SCHEMA: kind });
+    next.configure({
+      ...world.settings,
+      MILLRACE_GRAPHS: join(folder, "langgraph.json"),
+      NEWER_SCHEMA: kind,
+      MILLRACE_CODE_VERSION: "newer",
+    });
     newer.push(next);
     const pid = server.pid ?? 0;
     if (kind === "incompatible" && newer.length === 1) {

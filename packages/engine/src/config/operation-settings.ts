@@ -20,6 +20,7 @@ export const operationVariables = {
   MILLRACE_METRICS_KEY: optionalText,
   MILLRACE_DATABASE: optionalText,
   MILLRACE_LEASE_SECONDS: z.coerce.number().min(2).max(3_600).default(5),
+  MILLRACE_CODE_VERSION: optionalText,
   MILLRACE_DATABASE_LISTEN_URL: optionalText,
   MILLRACE_OWNER_LIMITS: ownerLimits,
 };
@@ -40,6 +41,8 @@ export interface OperationSettings {
   database: string | undefined;
   /** How long a server on that database may be silent before others take its runs. */
   leaseSeconds: number;
+  /** The version of the graphs and of this program: the runs of a lost server go on at one of the same version. Default Millrace's. */
+  codeVersion: string | undefined;
   /** The URL of the same database without a pooler in between, where servers hear each other; by default the same. */
   databaseListenUrl: string | undefined;
   /** Slower plain answers are logged. */
@@ -68,6 +71,7 @@ export function operationSettings(
     ownerLimits: values.MILLRACE_OWNER_LIMITS,
     database: values.MILLRACE_DATABASE,
     leaseSeconds: values.MILLRACE_LEASE_SECONDS,
+    codeVersion: values.MILLRACE_CODE_VERSION,
     databaseListenUrl: values.MILLRACE_DATABASE_LISTEN_URL,
   };
 }

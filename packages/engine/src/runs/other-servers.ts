@@ -11,6 +11,8 @@ import { isOver } from "./status.ts";
 
 /** Milliseconds during which this server looks for runs that it owns without knowing. */
 const recheckTime = 60_000;
+/** Milliseconds during which it leaves orphaned runs to live servers of the code version that they began with. */
+const preferenceTime = 60_000;
 
 /** `recoverRuns`, and from then on takes over the runs that other servers leave. */
 export async function recoverAndFollow(dispatch: Dispatch, deps: RunnerDeps): Promise<{ resumed: number }> {
@@ -53,6 +55,8 @@ class OtherServers {
   #recheckUntil = 0;
   /** How many servers the last heartbeat found. */
   #servers: number;
+  /** Since when every heartbeat has found orphaned runs. */
+  #orphanedSince: number | undefined;
 
   constructor(dispatch: Dispatch, deps: RunnerDeps) {
     this.#dispatch = dispatch;
@@ -87,7 +91,9 @@ class OtherServers {
   #onHeartbeat({ stops, hasOrphanedRuns }: HeartbeatResult): void {
     if (this.#deps.stopping.aborted) return;
     for (const { run_id, action } of stops) this.#stop(run_id, action === "rollback");
-    const isUnsure = performance.now() < this.#recheckUntil;
+    const now = performance.now();
+    this.#orphanedSince = hasOrphanedRuns ? (this.#orphanedSince ?? now) : undefined;
+    const isUnsure = now < this.#recheckUntil;
     if (hasOrphanedRuns || isUnsure) void this.#acquireOrphaned(isUnsure);
     const { serverCount, isLeader } = this.#deps.storage.cluster;
     if (serverCount < this.#servers && isLeader) void this.#removeLeftovers();
@@ -151,9 +157,9 @@ class OtherServers {
   async #acquireUntracked(room: number, again: boolean): Promise<Run[]> {
     const { runs } = this.#deps.storage;
     const { active } = this.#dispatch;
-    const taken = (await runs.acquire(again ? room + active.size : room, again)).filter(
-      ({ run_id }) => !active.has(run_id),
-    );
+    const anyVersion = performance.now() - (this.#orphanedSince ?? Infinity) >= preferenceTime;
+    const sessions = again ? room + active.size : room;
+    const taken = (await runs.acquire({ sessions, again, anyVersion })).filter(({ run_id }) => !active.has(run_id));
     if (!again) return taken;
     // A run that has just ended here looks the same; reading it again tells them apart.
     const found = await Promise.all(taken.map(({ run_id }) => runs.get(run_id)));

@@ -19,7 +19,7 @@ export async function recoverRuns(dispatch: Dispatch, deps: RunnerDeps): Promise
   await removeLeftovers(dispatch, deps);
   const { runs, cluster } = deps.storage;
   // Others take as many as they have room for.
-  const taken = await runs.acquire(cluster.serverCount > 1 ? dispatch.room : undefined);
+  const taken = await runs.acquire({ sessions: cluster.serverCount > 1 ? dispatch.room : undefined });
   const left = new Set(taken.map(({ run_id }) => run_id));
   await reportUnserved(
     unfinished.filter(({ run_id }) => !left.has(run_id)),

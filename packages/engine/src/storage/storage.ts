@@ -111,6 +111,16 @@ export interface ApprovalAnswer {
   grant?: Pick<Grant, "grant_id" | "tool" | "path_pattern"> | undefined;
 }
 
+/** Which runs without a live server are taken. */
+export interface AcquireOptions {
+  /** Runs of at most so many sessions. */
+  sessions?: number | undefined;
+  /** Also what is in the hand of this server already, which it may not know. */
+  again?: boolean;
+  /** Also what a live server of the code version it began with can execute. */
+  anyVersion?: boolean;
+}
+
 /** Runs. Admission and outcome are on disk (fsync) before the promise resolves. */
 export interface RunStore {
   /**
@@ -151,11 +161,11 @@ export interface RunStore {
   unfinished(): Promise<Run[]>;
   /**
    * Takes in hand what is pending or running and in that of no server that works, of at most so many sessions; oldest first.
-   * Where only one server can work, that is all there is; else without the runs of graphs that this server does not serve. `again`: also what is in this one's hand already, which it may not
-   * know.
+   * Where only one server can work, that is all there is; else without the runs of graphs that this server does not serve, and
+   * without those that a live server of the code version they began with can execute.
    */
-  acquire(sessions?: number, again?: boolean): Promise<Run[]>;
-  /** The server stops: any other one may take its pending runs. */
+  acquire(options?: AcquireOptions): Promise<Run[]>;
+  /** The server stops: any other one may take its pending runs, and none leaves it runs because of its code version. */
   releasePending(): Promise<void>;
   /**
    * Sessions that were made for one run only, and whose run is over: what a stop in between has left behind. Where a

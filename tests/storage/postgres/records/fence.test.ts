@@ -41,7 +41,13 @@ describe.skipIf(server === undefined)("the fence of an attempt", () => {
     lease = await ServerLease.join(url);
     peers = new PeerNotifier(noNotifications, lease);
     await createSessionStore(database, { lease, peers, ttlListeners: [] }).create(sessionRecord("s1"));
-    const parts = { server: () => lease.id, peers, workspaceOf: () => null, onFirst: () => undefined };
+    const parts = {
+      server: () => lease.id,
+      peers,
+      workspaceOf: () => null,
+      withdraw: async () => undefined,
+      onFirst: () => undefined,
+    };
     await createRunStore(database, parts).admit(runRecord("r1", "s1"), { hasRoom: true });
   });
   afterEach(async () => {

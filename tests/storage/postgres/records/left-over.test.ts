@@ -60,11 +60,11 @@ describe.skipIf(server === undefined)("runs that a stopped server has left over"
         };
         expect(await explain(renewLease, [other.cluster.id, 60, ["agent"]])).toBeLessThan(20);
         await client.query("BEGIN");
-        expect(await explain(acquireRuns, [other.cluster.id, 10, false])).toBeLessThan(20);
+        expect(await explain(acquireRuns, [other.cluster.id, 10, false, false])).toBeLessThan(20);
         await client.query("ROLLBACK");
       });
-      expect((await other.runs.acquire(10)).map(({ run_id }) => run_id)).toEqual(["r7"]);
-      expect(await other.runs.acquire(10)).toEqual([]);
+      expect((await other.runs.acquire({ sessions: 10 })).map(({ run_id }) => run_id)).toEqual(["r7"]);
+      expect(await other.runs.acquire({ sessions: 10 })).toEqual([]);
     } finally {
       await one.close();
       await other.close();

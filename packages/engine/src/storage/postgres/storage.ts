@@ -43,6 +43,8 @@ import { createTextIndex } from "./store/text-index.ts";
 interface PostgresOptions {
   limits?: CacheLimits | undefined;
   leaseSeconds?: number | undefined;
+  /** Others leave runs that began with this version of the code to this server; see `RunStore.acquire`. */
+  codeVersion?: string | undefined;
   /** Where PostgreSQL is reached without a pooler, whose notices a pooler keeps back; default the same address. */
   listenUrl?: string | undefined;
   /** Called when this server does not hear others by notices any more, and looks instead. */
@@ -131,13 +133,17 @@ interface Standing {
 }
 
 /** Brings the schema up to date, and begins to work on the database. */
-async function begin(url: string, database: PostgresDatabase, { leaseSeconds }: PostgresOptions): Promise<Standing> {
+async function begin(
+  url: string,
+  database: PostgresDatabase,
+  { leaseSeconds, codeVersion }: PostgresOptions,
+): Promise<Standing> {
   let lock: ServerLock | undefined;
   let lease: ServerLease | undefined;
   try {
     await migrate(database, migrations);
     lock = await ServerLock.take(database);
-    lease = await ServerLease.join(url, leaseSeconds, migrations.at(-1)?.id);
+    lease = await ServerLease.join(url, leaseSeconds, migrations.at(-1)?.id, codeVersion);
     return { lock, lease };
   } catch (error) {
     await lease?.leave();
@@ -197,6 +203,7 @@ function openRuns(
     server: () => lease.id,
     peers,
     workspaceOf: (graphId) => lease.capabilities.workspaceOf(graphId),
+    withdraw: () => lease.capabilities.withdraw(lease.id, database),
     onFirst: (sessionId) => threads.rows.expectNone(sessionId),
   });
 }

@@ -18,6 +18,7 @@ import { sharedFiles } from "./016-shared-files.ts";
 import { workspaces } from "./017-workspaces.ts";
 import { earlyVacuum } from "./018-early-vacuum.ts";
 import { mcpSessions } from "./019-mcp-sessions.ts";
+import { codeVersions } from "./020-code-versions.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   workspaces,
   earlyVacuum,
   mcpSessions,
+  codeVersions,
 ];

@@ -95,7 +95,7 @@ async function ask(statements: Statements, attempt: Attempt): Promise<z.infer<ty
   const places = values.map((_, index) => `$${index + 1}`).join(", ");
   try {
     const [row] = await statements.rows(
-      `SELECT outcome, known_run, has_states FROM millrace_admit_v4(${places})`,
+      `SELECT outcome, known_run, has_states FROM millrace_admit_v5(${places})`,
       values,
     );
     return parseRow(Outcome, "runs", row);

@@ -92,7 +92,7 @@ async function remove(statements: Statements, runId: string): Promise<boolean> {
   return true;
 }
 
-const claimNext = `SELECT ${runColumns} FROM millrace_claim_v5($1, $2, $3) AS runs`;
+const claimNext = `SELECT ${runColumns} FROM millrace_claim_v6($1, $2, $3) AS runs`;
 const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::text[]) AND owner = $3 AND id IN (
     SELECT run FROM open_runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND status = 'running')`;
 
@@ -126,6 +126,8 @@ interface RunStoreParts {
   peers: PeerNotifier;
   /** The folder that a run of a graph works in here. */
   workspaceOf: (graphId: string) => string | null;
+  /** See `ServerCapabilities.withdraw`. */
+  withdraw: () => Promise<void>;
   /** See `admitRun`. */
   onFirst: (sessionId: string) => void;
 }
@@ -183,11 +185,14 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
 
     unfinished: async () => toRuns(await database.read(unfinished)),
 
-    acquire: async (sessions = 1_000_000, again = false) =>
-      toRuns(await database.rows(acquireRuns, [server(), sessions, again])),
+    acquire: async ({ sessions = 1_000_000, again = false, anyVersion = false } = {}) =>
+      toRuns(await database.rows(acquireRuns, [server(), sessions, again, anyVersion])),
 
     async releasePending() {
-      if ((await database.change(releasePendingRuns, [server()])) > 0) peers.runsReleased();
+      await parts.withdraw();
+      await database.change(releasePendingRuns, [server()]);
+      // Also for runs that this server has released while it was still live for the others.
+      peers.runsReleased();
     },
 
     async leftTemporary(keyedBefore) {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import type { MountedWorkspace } from "../../cluster.ts";
 import { readRows } from "../../rows.ts";
-import type { PostgresDatabase } from "../database/database.ts";
+import type { PostgresDatabase, Values } from "../database/database.ts";
 
 /** Stores what a server can run, and returns since when each graph has been served. */
 const announceStatement = `WITH served AS (UPDATE servers SET graphs = $2, workspaces = $4 WHERE id = $1), folders AS (
@@ -20,14 +20,22 @@ const selectUnmounted = `SELECT run_id, workspace FROM runs WHERE run_id = ANY (
   AND NOT EXISTS (SELECT FROM servers WHERE runs.workspace = ANY (servers.workspaces) IS NOT FALSE)`;
 const UnmountedRow = z.object({ run_id: z.string(), workspace: z.string() });
 
-/** Which runs a server can execute: the graphs that it serves, and the workspace that it has mounted. */
+/** Which runs a server can execute: the graphs that it serves, the workspace that it has mounted, and its code version. */
 export class ServerCapabilities {
   readonly #database: PostgresDatabase;
   #graphs: readonly string[] | null = null;
   #mounted: MountedWorkspace | undefined;
+  #codeVersion: string | null;
 
-  constructor(database: PostgresDatabase) {
+  /** `codeVersion`: others leave it the runs that began with this version. */
+  constructor(database: PostgresDatabase, codeVersion: string | undefined) {
     this.#database = database;
+    this.#codeVersion = codeVersion ?? null;
+  }
+
+  /** The last values of `insertServer`. */
+  get values(): Values {
+    return [this.graphs, this.workspaces, this.#codeVersion];
   }
 
   /** Null until announced: any graph. */
@@ -60,6 +68,12 @@ export class ServerCapabilities {
     this.#mounted = mounted;
     const rows = await this.#database.rows(announceStatement, [id, graphs, clusterDate(), this.workspaces]);
     return new Map(readRows(GraphRow, "graphs", rows).map(({ graph_id, since }) => [graph_id, since]));
+  }
+
+  /** The server stops: others leave it no more runs because of its code version. */
+  async withdraw(id: number, database: PostgresDatabase): Promise<void> {
+    this.#codeVersion = null;
+    await database.change("UPDATE servers SET code_version = NULL WHERE id = $1", [id]);
   }
 
   /** See `Cluster.isServed`. */

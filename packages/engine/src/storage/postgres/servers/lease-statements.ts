@@ -24,8 +24,8 @@ export const ServerRow = z.object({ id: z.number(), host: z.string(), process: z
 export const UnacknowledgedRow = z.object({ waits: z.boolean() });
 
 /** Registers a new server with its lease. */
-export const insertServer = `INSERT INTO servers (host, process, lease_until, graphs, workspaces)
-  VALUES ($1, $2, now() + make_interval(secs => $3), $4, $5) RETURNING id`;
+export const insertServer = `INSERT INTO servers (host, process, lease_until, graphs, workspaces, code_version)
+  VALUES ($1, $2, now() + make_interval(secs => $3), $4, $5, $6) RETURNING id`;
 /**
  * `left_over`: the open runs without an owner, or whose owner is no longer registered. A loose index scan finds the owners
  * with one lookup for each.

@@ -69,20 +69,20 @@ export class ServerLease implements Cluster {
   /** Resolves with the next heartbeat. */
   #nextHeartbeat = Promise.withResolvers<void>();
 
-  private constructor(url: string, seconds: number, schema: number) {
+  private constructor(url: string, seconds: number, schema: number, codeVersion?: string) {
     this.#seconds = seconds;
     this.#schema = schema;
     // A connection of its own. The timeout leaves time for a second attempt before the lease expires.
     this.#database = new PostgresDatabase(url, { patience: (seconds * 1_000 - safetyMargin) / 2, connections: 1 });
-    this.capabilities = new ServerCapabilities(this.#database);
+    this.capabilities = new ServerCapabilities(this.#database, codeVersion);
   }
 
   /**
    * Joins the servers on a database. Resolves when all of them know of this one: until then an earlier server may still
-   * assume that it is alone. `schema`: the newest that this version knows.
+   * assume that it is alone. `schema`: the newest that this version knows. `version`: that of the code.
    */
-  static async join(url: string, seconds = defaultLease, schema = Infinity): Promise<ServerLease> {
-    const lease = new ServerLease(url, seconds, schema);
+  static async join(url: string, seconds = defaultLease, schema = Infinity, version?: string): Promise<ServerLease> {
+    const lease = new ServerLease(url, seconds, schema, version);
     try {
       await lease.#join();
       lease.#timer = setInterval(() => void lease.#heartbeat(), heartbeatInterval).unref();
@@ -204,8 +204,8 @@ export class ServerLease implements Cluster {
   async #join(): Promise<void> {
     const sent = readClocks();
     const { host, process } = thisProcess();
-    const { graphs, workspaces } = this.capabilities;
-    const [row] = await this.#database.rows(insertServer, [host, process, this.#seconds, graphs, workspaces]);
+    const values = [host, process, this.#seconds, ...this.capabilities.values];
+    const [row] = await this.#database.rows(insertServer, values);
     this.#id = parseRow(IdRow, "servers", row).id;
     serversOfProcess.add(this.#id);
     this.#renewedAt = this.#validSince = sent;
