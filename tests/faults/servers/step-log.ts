@@ -45,7 +45,9 @@ export class StepLog {
     this.#refresh();
     const hit = [...this.#steps].filter(([, steps]) => {
       const last = steps.at(-1);
-      return last?.pid === pid && last.step < walk.steps - 1 && at - last.at < atWork;
+      // A process that was frozen may note its step after another one has come to the end.
+      const furthest = Math.max(...steps.map(({ step }) => step));
+      return last?.pid === pid && furthest < walk.steps - 1 && at - last.at < atWork;
     });
     const next = (steps: Step[]): Step | undefined => steps.find((step) => step.at >= at && step.pid !== pid);
     for (const end = performance.now() + patience; hit.some(([, steps]) => next(steps) === undefined);) {
