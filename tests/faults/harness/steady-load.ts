@@ -37,7 +37,9 @@ export class SteadyLoad {
       }
       if (end === undefined) this.#findings.unended.push(`${subject.item} was not over after ${patience} ms`);
       else if (end.status === "missing") this.#findings.lost.push(`${subject.item}: its run is gone`);
-      else if (end.status !== "success") this.#findings.unended.push(`${subject.item} ended with ${end.status}`);
+      else if (end.status !== "success") {
+        this.#findings.unended.push(`${subject.item} ended with ${end.status}: ${end.error ?? "no error is told"}`);
+      }
       await delay(this.#random.below(1_000));
     }
   }

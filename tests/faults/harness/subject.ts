@@ -58,7 +58,8 @@ export async function approveSubject({ server }: World, subject: Subject): Promi
 }
 
 /**
- * How a subject's run ended, or `undefined` when it had not after `patience` milliseconds. `waiting`: for an answer. `at`: where
+ * How a subject's run ended, with the error of one that failed, or `undefined` when it had not after `patience` milliseconds.
+ * `waiting`: for an answer. `at`: where
  * each look goes, `pause` milliseconds after the one before.
  */
 export async function settled(
@@ -66,7 +67,7 @@ export async function settled(
   subject: Pick<Subject, "threadId" | "runId">,
   patience: number,
   pause = 20,
-): Promise<{ status: string; waiting: boolean } | undefined> {
+): Promise<{ status: string; waiting: boolean; error?: string | undefined } | undefined> {
   const deadline = performance.now() + patience;
   while (performance.now() < deadline) {
     const { server } = typeof at === "function" ? at() : at;
@@ -74,7 +75,7 @@ export async function settled(
     if (run === undefined) return { status: "missing", waiting: false };
     if (run.status !== "pending" && run.status !== "running") {
       const thread = await getThread(server, subject.threadId);
-      return { status: run.status, waiting: thread.status === "interrupted" };
+      return { status: run.status, waiting: thread.status === "interrupted", error: thread.error?.message };
     }
     await delay(pause);
   }

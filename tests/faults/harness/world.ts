@@ -162,6 +162,7 @@ export async function ask(server: Addressed, method: string, path: string, body?
 const ThreadAnswer = z.looseObject({
   thread_id: z.string(),
   status: z.string(),
+  error: z.object({ error: z.string(), message: z.string() }).nullish(),
   interrupts: z.record(z.string(), z.array(z.looseObject({ id: z.string().optional() }))).default({}),
 });
 /** A thread as the wire shows it. */
