@@ -59,8 +59,7 @@ export async function approveSubject({ server }: World, subject: Subject): Promi
 
 /**
  * How a subject's run ended, with the error of one that failed, or `undefined` when it had not after `patience` milliseconds.
- * `waiting`: for an answer. `at`: where
- * each look goes, `pause` milliseconds after the one before.
+ * `waiting`: for an answer. `at`: where each look goes, `pause` milliseconds after the one before.
  */
 export async function settled(
   at: World | (() => World),
