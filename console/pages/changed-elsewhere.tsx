@@ -16,7 +16,7 @@ export function ChangedElsewhere({
   /** It was not changed, but deleted. */
   isGone: boolean;
   mayKeep: boolean;
-  onKeep: () => void;
+  onKeep: () => unknown;
   onTake: () => void;
   /** What is there now, and what was written here. */
   texts: { theirs: string; mine: string } | undefined;

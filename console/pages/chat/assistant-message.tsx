@@ -142,11 +142,11 @@ function Interrupted({ item }: { item: AssistantItem }) {
       </span>
       {isLast && !isBusy && (
         <>
-          <Button size="small" onClick={() => void take("continue")}>
+          <Button size="small" onClick={() => take("continue")}>
             <Play size={14} />
             {t("chat.continue")}
           </Button>
-          <Button size="small" kind="quiet" onClick={() => void take("regenerate")}>
+          <Button size="small" kind="quiet" onClick={() => take("regenerate")}>
             <RefreshCw size={14} />
             {t("chat.regenerate")}
           </Button>
@@ -176,12 +176,12 @@ function AssistantActions({ item, words }: { item: AssistantItem; words: string 
   return (
     <div className="message-actions" role="group" aria-label={t("chat.messageActions")}>
       <CopyButton text={words} label={t("chat.copyText")} className="icon-button" />
-      <IconButton label={t("chat.regenerate")} onClick={() => void again()} disabled={isBusy}>
+      <IconButton label={t("chat.regenerate")} onClick={again} disabled={isBusy}>
         <RefreshCw size={15} />
       </IconButton>
       <IconButton
         label={t("chat.fork")}
-        onClick={() => void forkThread(thread.id, item.id).then((id) => navigate(threadAddress(id)), notifyError)}
+        onClick={() => forkThread(thread.id, item.id).then((id) => navigate(threadAddress(id)), notifyError)}
       >
         <GitFork size={15} />
       </IconButton>

@@ -60,7 +60,7 @@ function ErrorBar({ id, text }: { id: string; text: string }) {
       </span>
       {files.dialog}
       {question !== undefined && (
-        <Button size="small" onClick={() => void again(question)}>
+        <Button size="small" onClick={() => again(question)}>
           {t("app.retry")}
         </Button>
       )}

@@ -76,7 +76,7 @@ function UserActions({ item, wasEdited, onEdit }: { item: UserItem; wasEdited: b
       <CopyButton text={item.text} label={t("chat.copyText")} className="icon-button" />
       <IconButton
         label={t("chat.fork")}
-        onClick={() => void forkThread(thread.id, item.id).then((id) => navigate(threadAddress(id)), notifyError)}
+        onClick={() => forkThread(thread.id, item.id).then((id) => navigate(threadAddress(id)), notifyError)}
       >
         <GitFork size={15} />
       </IconButton>

@@ -21,7 +21,7 @@ export function DraftButtons({
       <Button size="small" disabled={!isDirty} onClick={onDrop}>
         {t("prompts.discard")}
       </Button>
-      <Button size="small" kind="primary" disabled={!maySave} onClick={() => void save().catch(notifyError)}>
+      <Button size="small" kind="primary" disabled={!maySave} onClick={() => save().catch(notifyError)}>
         {t("prompts.save")}
       </Button>
     </>

@@ -3,7 +3,7 @@ import ListFilter from "icon:list-filter";
 import Plus from "icon:plus";
 import Save from "icon:save";
 import Trash from "icon:trash-2";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import {
@@ -17,7 +17,7 @@ import {
 import { useAssistants } from "../../api/threads.ts";
 import { graphAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, useOnce } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
@@ -113,8 +113,7 @@ function MakeDialog({ graph, context, onClose }: { graph: string; context: unkno
   const { t } = useTranslation(work);
   const [, navigate] = useLocation();
   const [name, setName] = useState("");
-  const make = async (event: FormEvent) => {
-    event.preventDefault();
+  const make = useOnce(async () => {
     if (name.trim() === "") return;
     try {
       const id = await makeAssistant(graph, name.trim(), context);
@@ -124,10 +123,16 @@ function MakeDialog({ graph, context, onClose }: { graph: string; context: unkno
     } catch (error) {
       notifyError(error);
     }
-  };
+  });
   return (
     <Dialog title={t("graph.make")} onClose={onClose}>
-      <form className="dialog-body" onSubmit={(event) => void make(event)}>
+      <form
+        className="dialog-body"
+        onSubmit={(event) => {
+          event.preventDefault();
+          make();
+        }}
+      >
         <p className="hint">{t("graph.makeHint")}</p>
         <label className="field">
           <span>{t("graph.name")}</span>

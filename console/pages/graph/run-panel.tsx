@@ -78,7 +78,7 @@ export function RunPanel({
             {t("run.stop")}
           </Button>
         )}
-        <Button size="small" kind="quiet" onClick={() => void fork()}>
+        <Button size="small" kind="quiet" onClick={fork}>
           <GitFork size={14} />
           {t("graph.fork")}
         </Button>
@@ -106,7 +106,7 @@ export function RunPanel({
       {isAtBreakpoint && (
         <div className="breakpoint" role="status">
           <span>{t("graph.stopsBefore", { name: visible(next.join(", ")) })}</span>
-          <Button size="small" kind="primary" onClick={() => void goOn()}>
+          <Button size="small" kind="primary" onClick={goOn}>
             <Play size={14} />
             {t("graph.goOn")}
           </Button>

@@ -107,7 +107,7 @@ function Editor({
         <ChangedElsewhere
           isGone={isGone}
           mayKeep={maySave}
-          onKeep={() => void save(true).catch(notifyError)}
+          onKeep={() => save(true).catch(notifyError)}
           onTake={() => onDraft(undefined)}
           texts={isGone ? undefined : { theirs: textOf(shown), mine: textOf(memory) }}
         />

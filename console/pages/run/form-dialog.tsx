@@ -1,7 +1,7 @@
 import { useId, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { SchemaForm } from "../../form/schema-form.tsx";
-import { Button } from "../../parts/button.tsx";
+import { Button, useOnce } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Loading } from "../../parts/states.tsx";
 import { notifyError } from "../../parts/toast.tsx";
@@ -32,6 +32,7 @@ export function FormDialog({
   const { t } = useTranslation(work);
   const form = useId();
   const [value, setValue] = useState(initial);
+  const run = useOnce((submitted: unknown) => onRun(submitted ?? {}).catch(notifyError));
   return (
     <Dialog title={title} size="wide" onClose={onClose}>
       <div className="dialog-body">
@@ -39,14 +40,7 @@ export function FormDialog({
         {isPending ? (
           <Loading />
         ) : (
-          <SchemaForm
-            id={form}
-            label={label}
-            schema={schema}
-            value={value}
-            onValue={setValue}
-            onSubmit={(submitted) => void onRun(submitted ?? {}).catch(notifyError)}
-          />
+          <SchemaForm id={form} label={label} schema={schema} value={value} onValue={setValue} onSubmit={run} />
         )}
         {children}
         <div className="row-end">

@@ -42,7 +42,7 @@ export function RunHead({
   const status = runStatuses.find((one) => one === run.status) ?? "pending";
   const isOver = status !== "running" && status !== "pending";
   const error = trace.spans.get(run.run_id)?.error ?? undefined;
-  const again = () => void runAgain(run).then((id) => navigate(runAddress(run.thread_id, id)), notifyError);
+  const again = () => runAgain(run).then((id) => navigate(runAddress(run.thread_id, id)), notifyError);
   const name = assistant?.graph_id ?? run.assistant_id;
   return (
     <header className="run-head">

@@ -121,7 +121,7 @@ function Selection({ runs, onDone }: { runs: readonly RunSummary[]; onDone: () =
         <Square size={14} />
         {t("runs.stop")}
       </Button>
-      <Button size="small" onClick={() => void all(runAgain, runs, t("runs.started", { count: runs.length }))}>
+      <Button size="small" onClick={() => all(runAgain, runs, t("runs.started", { count: runs.length }))}>
         <RotateCcw size={14} />
         {t("runs.again")}
       </Button>

@@ -52,7 +52,7 @@ export function StateTab({ run, place, go }: { run: StartedRun; place: Place; go
           <Ago at={shown.created_at ?? ""} className="hint" />
           <span className="space" />
           {shown.next.length > 0 && (
-            <Button size="small" onClick={() => void runFrom(id)}>
+            <Button size="small" onClick={() => runFrom(id)}>
               <Play size={14} />
               {t("run.rerun")}
             </Button>
