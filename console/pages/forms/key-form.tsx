@@ -28,7 +28,7 @@ export function KeyForm({
   const [key, setKey] = useState("");
   const save = async () => {
     await write(key.trim());
-    setKey("");
+    setKey((now) => (now === key ? "" : now));
     notify(t("models.keySaved"));
   };
   return (

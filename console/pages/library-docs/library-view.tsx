@@ -79,7 +79,7 @@ export function LibraryRepository() {
   };
   const save = async () => {
     await setRepository(draft?.trim() === "" ? null : (draft ?? null));
-    setDraft(undefined);
+    setDraft((now) => (now === draft ? undefined : now));
   };
   return (
     <form

@@ -18,10 +18,13 @@ import { Button } from "../../parts/button.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { jsonText } from "../../text/json-text.ts";
 import { longTime } from "../../text/time.ts";
+import { ChangedElsewhere } from "../changed-elsewhere.tsx";
 import { Facts } from "../facts.tsx";
 import { DeleteButton } from "../forms/delete-button.tsx";
 import { DraftButtons } from "../forms/draft-buttons.tsx";
+import { useNewest } from "../forms/newest.ts";
 import { PlaceLink } from "../place-link.tsx";
 
 /** What the file says of a server. */
@@ -66,7 +69,7 @@ function OneServer({ server }: { server: McpServer }) {
           ))}
         </dl>
       </section>
-      <EntryEditor key={JSON.stringify(entry)} name={name} entry={entry} />
+      <EntryEditor name={name} entry={entry} />
       <ServerLog name={name} />
     </div>
   );
@@ -116,11 +119,29 @@ function ServerHead({ server: { name, entry, state, is_enabled } }: { server: Mc
   );
 }
 
+/** An entry that was changed and not saved. */
+interface EntryDraft {
+  /** The entry as it was when the change began. */
+  base: McpServer["entry"];
+  /** The key of the field in which it is written. */
+  field: string;
+  value: unknown;
+  problem: string | undefined;
+}
+
 function EntryEditor({ name, entry }: { name: string; entry: McpServer["entry"] }) {
   const { t } = useTranslation(manage);
-  const [draft, setDraft] = useState<{ value: unknown; problem: string | undefined }>();
+  const [draft, setDraft] = useState<EntryDraft>();
   const [round, setRound] = useState(0);
+  const newest = useNewest(draft);
+  const { base, field }: Pick<EntryDraft, "base" | "field"> = draft ?? {
+    base: entry,
+    field: `${round} ${JSON.stringify(entry)}`,
+  };
+  const known = [base, draft?.value].map((one) => JSON.stringify(one));
+  const isChanged = draft !== undefined && !known.includes(JSON.stringify(entry));
   const written = z.safeParse(McpEntry, draft?.value);
+  const maySave = draft !== undefined && draft.problem === undefined && written.success;
   const drop = () => {
     setDraft(undefined);
     setRound(round + 1);
@@ -128,27 +149,33 @@ function EntryEditor({ name, entry }: { name: string; entry: McpServer["entry"] 
   const save = async () => {
     if (!written.success) return;
     await saveMcpServer(name, written.data);
-    drop();
+    const more = newest.current === draft ? undefined : newest.current;
+    if (more === undefined) drop();
+    else setDraft({ ...more, base: written.data });
     notify(t("mcp.saved"));
   };
   return (
     <section className="prompt-part schema-form" aria-label={t("mcp.entry")}>
       <h2>{t("mcp.entry")}</h2>
+      {isChanged && (
+        <ChangedElsewhere
+          isGone={false}
+          mayKeep={maySave}
+          onKeep={() => save().catch(notifyError)}
+          onTake={drop}
+          texts={{ theirs: jsonText(entry), mine: jsonText(draft.value) }}
+        />
+      )}
       <JsonInput
-        key={round}
+        key={field}
         label={t("mcp.entry")}
         hint={t("mcp.entryHint")}
         rows={8}
-        value={entry}
-        onValue={(value, problem) => setDraft({ value, problem })}
+        value={base}
+        onValue={(value, problem) => setDraft({ base, field, value, problem })}
       />
       <div className="row-end">
-        <DraftButtons
-          isDirty={draft !== undefined}
-          maySave={draft !== undefined && draft.problem === undefined && written.success}
-          onDrop={drop}
-          save={save}
-        />
+        <DraftButtons isDirty={draft !== undefined} maySave={maySave && !isChanged} onDrop={drop} save={save} />
       </div>
     </section>
   );

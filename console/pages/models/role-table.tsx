@@ -24,7 +24,7 @@ export function RoleTable({ mayChange }: { mayChange: boolean }) {
     setBusy(true);
     try {
       await setRoles(roles);
-      setDraft(undefined);
+      setDraft((now) => (now === draft ? undefined : now));
       notify(t("models.rolesSaved"));
     } finally {
       setBusy(false);

@@ -28,7 +28,7 @@ const workspace = (name: string): string => join(stage.server.config.workspace, 
 const read = async (path: string): Promise<string> => (await stage.server.send("GET", path)).text();
 const netlist = (resistance: string): string =>
   `Low-pass\nV1 in 0 dc 0 ac 1\nR1 in out ${resistance}\nC1 out 0 1u\n.end\n`;
-const write = async (name: string, text: string): Promise<void> => {
+const writeFileOf = async (name: string, text: string): Promise<void> => {
   await mkdir(dirname(workspace(name)), { recursive: true });
   await writeFile(workspace(name), text);
 };
@@ -36,7 +36,7 @@ const write = async (name: string, text: string): Promise<void> => {
 const editors: Record<string, Editor> = {
   "a file": {
     begin: async () => {
-      await write("notes.txt", "nothing\n");
+      await writeFileOf("notes.txt", "nothing\n");
       return "/files?path=notes.txt";
     },
     opens: /^Edit/u,
@@ -48,7 +48,7 @@ const editors: Record<string, Editor> = {
   },
   "a rule": {
     begin: async () => {
-      await write(".autocoderrules/kind.md", "---\nalwaysApply: true\n---\nBe.\n");
+      await writeFileOf(".autocoderrules/kind.md", "---\nalwaysApply: true\n---\nBe.\n");
       return "/rules?path=.autocoderrules/kind.md";
     },
     opens: /^Edit/u,
@@ -90,7 +90,7 @@ const editors: Record<string, Editor> = {
   },
   "a circuit": {
     begin: async () => {
-      await write("low.cir", netlist("1k"));
+      await writeFileOf("low.cir", netlist("1k"));
       return "/circuits?name=low.cir&part=netlist";
     },
     field: ".prompt-text textarea",
@@ -107,6 +107,42 @@ const editors: Record<string, Editor> = {
     key: "Enter",
     stored: async () => (await stage.server.send("POST", "/api/tasks/search", { query: "Paint" })).text(),
   },
+  "an MCP server": {
+    begin: async () => {
+      await stage.server.send("PUT", "/mcp/servers/far", { url: "http://127.0.0.1:1/", enabled: false });
+      return "/mcp/far";
+    },
+    field: ".form-json textarea",
+    saves: { method: "PUT", path: /\/mcp\/servers\/far$/u },
+    texts: [
+      '{"url": "http://127.0.0.1:2/", "enabled": false}',
+      '{"url": "http://127.0.0.1:3/later", "enabled": false}',
+    ],
+    stored: () => read("/mcp/servers"),
+  },
+  "the key of a vendor": {
+    begin: () => Promise.resolve("/vendors/deepseek"),
+    field: "input[type=password]",
+    saves: { method: "PUT", path: /\/providers\/deepseek\/key$/u },
+    texts: ["sk-the-first-key-of-a-vendor-1111", "sk-the-second-key-of-a-vendor-2222"],
+    key: "Enter",
+    stored: async () => ((await read("/providers")).includes("2222") ? "later" : ""),
+  },
+  "what models are used for": {
+    begin: () => Promise.resolve("/roles"),
+    field: ".role:nth-of-type(2) select",
+    saves: { method: "PUT", path: /\/models\/roles$/u },
+    texts: ["offline", "openai:scripted"],
+    stored: async () => (/"intent":"openai:scripted"/u.test(await read("/models")) ? "later" : ""),
+  },
+  "where documentation comes from": {
+    begin: () => Promise.resolve("/docs"),
+    field: "input[type=url]",
+    saves: { method: "PUT", path: /\/library-docs\/repository$/u },
+    texts: ["https://example.com/first.git", "https://example.com/later.git"],
+    key: "Enter",
+    stored: () => read("/library-docs"),
+  },
   "a setting": {
     begin: () => Promise.resolve("/settings"),
     opens: /MILLRACE_LOG_LEVEL/u,
@@ -118,6 +154,12 @@ const editors: Record<string, Editor> = {
       /"MILLRACE_LOG_LEVEL","value":"(?<level>[a-z]+)"/u.exec(await read("/settings"))?.groups?.["level"] ?? "",
   },
 };
+
+/** Writes into a field, or chooses in one. */
+async function write(field: Locator, text: string): Promise<void> {
+  if ((await field.evaluate(({ tagName }) => tagName)) === "SELECT") await field.selectOption(text);
+  else await field.fill(text);
+}
 
 /** Saves what stands in a field. */
 async function save(field: Locator, { key }: Editor): Promise<void> {
@@ -139,7 +181,7 @@ describe.skipIf(chromiumPath === undefined)("what is written while something is 
     const { page } = tab;
     if (opens !== undefined) await page.getByRole("button", { name: opens }).first().click();
     const field = page.locator(editor.field).first();
-    await field.fill(first);
+    await write(field, first);
     const isSave = (method: string, url: string): boolean => method === saves.method && saves.path.test(url);
     const saved = Promise.withResolvers<void>();
     await page.route(saves.path, async (route) => {
@@ -149,7 +191,7 @@ describe.skipIf(chromiumPath === undefined)("what is written while something is 
     const asked = page.waitForRequest((request) => isSave(request.method(), request.url()));
     await save(field, editor);
     await asked;
-    await field.fill(later);
+    await write(field, later);
     saved.resolve();
     // What says that it was saved.
     await page.locator(".toast").or(page.locator(".task-row")).first().waitFor();
