@@ -341,11 +341,15 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.use(prompts.save);
     await expect.poll(read).toContain('"ttl":90');
     // What was written last comes first, until words are looked for.
-    const newer = { ...body, key: "other", value: { drink: "milk" } };
+    const newer = { namespace: ["people"], key: "ada.likes", value: { drink: "milk" } };
     await stage.server.send("PUT", "/store/items", newer, { "x-api-key": ada.key });
     await one.go("/store?in=people");
     const first = page.locator(".store-item").first();
     await first.getByText("milk").waitFor();
+    // A key may have dots: it is not the item "likes" of "people.ada".
+    await first.getByRole("checkbox").check();
+    expect(await page.getByRole("checkbox", { checked: true }).count()).toBe(1);
+    await first.getByRole("checkbox").uncheck();
     await one.write(store.search, "coffee");
     await first.getByText("coffee").waitFor();
     await one.use(/^likes/u);

@@ -14,8 +14,8 @@ import { ListSearch } from "../list-and-one.tsx";
 import { ConditionRows } from "./condition-rows.tsx";
 import { filterOf, type Condition } from "./conditions.ts";
 
-/** An item among others. */
-const nameOf = ({ namespace, key }: Item): string => [...namespace, key].join(".");
+/** An item among others. As JSON: keys may have dots, which would make "b.c" in "a" the same as "c" in "a.b". */
+const nameOf = ({ namespace, key }: Item): string => JSON.stringify([namespace, key]);
 
 /** The items below a namespace: found by words, opened, and several of them deleted at once. */
 export function ItemList({ namespace }: { namespace: readonly string[] }) {
