@@ -24,6 +24,8 @@ function finish(id: string): void {
 
 /** Hides a thread at once and deletes it after ten seconds, unless that is taken back. */
 export function deleteSoon(id: string, words: { text: string; takeBack: string }): void {
+  // It may be deleted again from its own page: the former timer would then delete it also after this is taken back.
+  clearTimeout(timers.get(id));
   timers.set(
     id,
     setTimeout(() => finish(id), grace),

@@ -193,6 +193,28 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await row.waitFor();
   });
 
+  it("stays where its deletion is taken back, also when it was deleted twice", async () => {
+    const thread = await bringIn("Deleted twice", [{ type: "human", id: "h", content: "hello" }]);
+    tab = await stage.open();
+    const { page } = tab;
+    await page.clock.install();
+    const deleted: string[] = [];
+    page.on("request", (request) => request.method() === "DELETE" && deleted.push(request.url()));
+    await page.goto(`${stage.server.url}/console/t/${thread}`);
+    for (const count of [1, 2]) {
+      await sees(tab, "hello");
+      await page.locator(".title-bar").getByRole("button", { name: "More actions" }).click();
+      await page.getByRole("menuitem", { name: "Delete" }).click();
+      await page.locator(".home").waitFor();
+      if (count === 1) await page.goBack();
+    }
+    await page.locator(".toast").last().getByRole("button", { name: "Undo" }).click();
+    await page.clock.runFor(10_000);
+    await page.evaluate("fetch('/ok')");
+    expect(deleted).toEqual([]);
+    expect((await stage.server.send("GET", `/threads/${thread}`)).status).toBe(200);
+  });
+
   it.each(["hello", "clean up"])("shows what was used in the list of runs: %s", async (text) => {
     await writeFile(join(stage.server.config.workspace, "old.md"), "old\n");
     tab = await stage.open();
