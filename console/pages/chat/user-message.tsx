@@ -106,7 +106,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
     keepDraft(draft, "");
     onDone();
   };
-  // What is written stays in the field until the server has taken it.
+  // What is written stays in the field until the server has taken it, and cannot be cancelled while it is being sent.
   const save = async () => {
     if (text.trim() === "" || isSending) return;
     setSending(true);
@@ -136,7 +136,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
         onChange={(event) => change(event.target.value)}
         onKeyDown={(event) => {
           if (isComposing(event.nativeEvent)) return;
-          if (event.key === "Escape") leave();
+          if (event.key === "Escape" && !isSending) leave();
           if (event.key === "Enter" && !event.shiftKey) {
             event.preventDefault();
             void save();
@@ -146,7 +146,7 @@ function EditMessage({ item, onDone }: { item: UserItem; onDone: () => void }) {
       {files.dialog}
       <p className="hint">{t("chat.editHint")}</p>
       <div className="row-end">
-        <Button kind="quiet" onClick={leave}>
+        <Button kind="quiet" onClick={leave} disabled={isSending}>
           {t("app.cancel")}
         </Button>
         <Button kind="primary" onClick={() => void save()} disabled={text.trim() === "" || isSending}>

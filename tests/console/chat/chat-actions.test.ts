@@ -119,10 +119,20 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await sees(tab, "You said: hello");
     await rests(tab);
     const field = page.getByRole("textbox", { name: "Edit and run again" });
-    await page.route("**/rerun", (route) => route.abort());
+    const lost = Promise.withResolvers<void>();
+    await page.route("**/rerun", async (route) => {
+      await lost.promise;
+      await route.abort();
+    });
     await editLast(tab);
     await field.fill("good day");
+    const sent = page.waitForRequest("**/rerun");
     await page.keyboard.press("Enter");
+    await sent;
+    // What is being sent cannot be cancelled: the text would be lost with it.
+    expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+    await page.keyboard.press("Escape");
+    lost.resolve();
     await page.locator(".toast").first().waitFor();
     expect(await field.inputValue()).toBe("good day");
     await page.unroute("**/rerun");
