@@ -13,13 +13,14 @@ import {
 import { createThread, useThreads } from "../../api/threads.ts";
 import { circuitAddress, type CircuitPart } from "../../app/addresses.ts";
 import { useCommands } from "../../app/commands.ts";
-import { keepDraft, readDraft } from "../../app/kept/drafts.ts";
 import { shownKeys } from "../../app/keys.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { ChangedElsewhere } from "../changed-elsewhere.tsx";
+import { useTextDraft } from "../draft-editor.tsx";
 import { useNewest } from "../forms/newest.ts";
 import { Segments } from "../list-and-one.tsx";
 import { ThreadChoice } from "../thread-choice.tsx";
@@ -33,17 +34,24 @@ import { Waveforms } from "./curves/waveforms.tsx";
 export function CircuitView({ name, part }: { name: string; part: CircuitPart }) {
   const { t, i18n } = useTranslation(manage);
   const { data, error, refetch } = useCircuit(name, i18n.language);
-  if (data !== undefined) return <OneCircuit circuit={data} part={part} />;
+  const now = async () => (await refetch({ throwOnError: true })).data;
+  if (data !== undefined) return <OneCircuit circuit={data} part={part} now={now} />;
   if (error === null) return <Loading lines={10} />;
   const gone = { title: t("circuits.gone"), hint: t("circuits.goneHint") };
   return <Failed error={error} onRetry={() => void refetch()} gone={gone} />;
 }
 
-function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) {
+interface OneCircuitProps {
+  circuit: Circuit;
+  part: CircuitPart;
+  /** Reads it once more. */
+  now: () => Promise<Circuit | undefined>;
+}
+
+function OneCircuit({ circuit, part, now }: OneCircuitProps) {
   const { t, i18n } = useTranslation(manage);
   const { name } = circuit;
-  const [draft, setDraft] = useDraft(circuit);
-  const text = draft ?? circuit.text;
+  const { draft, text, isChanged, change, drop, write } = useDraft(circuit, now);
   const parsed = useParsed(text, i18n.language, draft !== undefined).data;
   const netlist = draft === undefined ? circuit.netlist : (parsed ?? circuit.netlist);
   const [net, setNet] = useState<string>();
@@ -55,33 +63,26 @@ function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) 
     address: circuitAddress(name, one),
     isHere: one === part,
   }));
-  const newest = useNewest(draft);
-  /** The text is read again before the draft of it goes; what was written meanwhile stays one. */
-  const write = async (thread: string): Promise<void> => {
-    await writeCircuit(thread, name, text);
-    await readCircuitsAgain();
-    if (newest.current === draft) setDraft(undefined);
-  };
-  const save = () =>
+  const save = (isOver: boolean) =>
     work.begin("save", async (thread) => {
-      await write(thread);
-      notify(t("circuits.saved"));
+      if (await write(thread, isOver)) notify(t("circuits.saved"));
     });
   const back = (to: Numbered) =>
     work.begin("save", async (thread) => {
       const operation = await writeCircuit(thread, name, to.netlist?.text ?? "");
-      setDraft(undefined);
+      drop();
       const undo = () => work.begin("save", async () => operation && (await takeBack(thread, operation)));
       const action = { label: t("circuits.takeBack"), run: undo };
       notify(t("circuits.isBack", { number: to.number }), { action, milliseconds: 10_000 });
     });
   const simulate = () =>
     work.begin("simulate", async (thread) => {
-      if (draft !== undefined) await write(thread);
+      if (!(await write(thread, false))) return;
       await simulateCircuit(thread, name);
       notify(t("circuits.simulated"));
     });
-  useSaveKey(() => draft !== undefined && work.busy === undefined && save());
+  const maySave = draft !== undefined && work.busy === undefined;
+  useSaveKey(() => maySave && !isChanged && save(false));
   return (
     <div className="circuit">
       <header className="prompt-head">
@@ -92,24 +93,33 @@ function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) 
         <div className="filters">
           {draft !== undefined && (
             <>
-              <Button size="small" kind="quiet" onClick={() => setDraft(undefined)}>
+              <Button size="small" kind="quiet" onClick={drop}>
                 {t("circuits.discard")}
               </Button>
-              <Button size="small" disabled={work.busy !== undefined} onClick={save}>
+              <Button size="small" disabled={!maySave || isChanged} onClick={() => save(false)}>
                 {t("circuits.save")} <kbd>{shownKeys("mod+s")}</kbd>
               </Button>
             </>
           )}
-          <Button size="small" kind="primary" disabled={work.busy !== undefined} onClick={simulate}>
+          <Button size="small" kind="primary" disabled={work.busy !== undefined || isChanged} onClick={simulate}>
             {t(work.busy === "simulate" ? "circuits.simulating" : "circuits.simulate")}
           </Button>
         </div>
       </header>
+      {isChanged && (
+        <ChangedElsewhere
+          isGone={false}
+          mayKeep={maySave}
+          onKeep={() => save(true)}
+          onTake={drop}
+          texts={{ theirs: circuit.text, mine: text }}
+        />
+      )}
       <div className="circuit-columns">
         <div className="circuit-main">
           <Segments label={t("circuits.parts")} segments={segments} />
           {part === "netlist" && (
-            <NetlistPart text={text} netlist={netlist} net={net} onChange={setDraft} onNet={setNet} />
+            <NetlistPart text={text} netlist={netlist} net={net} onChange={change} onNet={setNet} />
           )}
           {part === "connections" && <Connections name={name} netlist={netlist} net={net} onNet={setNet} />}
           {part === "waveforms" && (
@@ -152,16 +162,34 @@ function OneCircuit({ circuit, part }: { circuit: Circuit; part: CircuitPart }) 
   );
 }
 
-/** The text that is being written; it survives a reload. */
-function useDraft({ name, text }: Circuit): [string | undefined, (next: string | undefined) => void] {
-  const key = `circuit.${name}`;
-  const [draft, setDraft] = useState(() => readDraft(key) || undefined);
-  const write = (next: string | undefined): void => {
-    const kept = next === text ? undefined : next;
-    setDraft(kept);
-    keepDraft(key, kept ?? "");
+/** The text that is being written: it survives a reload, and is saved unless another has written meanwhile. */
+function useDraft(circuit: Circuit, now: OneCircuitProps["now"]) {
+  const [draft, setDraft] = useTextDraft(`circuit.${circuit.name}`);
+  const newest = useNewest(draft);
+  /** Whether another has written what is there. */
+  const isOther = (there: Circuit | undefined): boolean =>
+    draft !== undefined && there?.hash !== draft.base && there?.text !== draft.text;
+  return {
+    draft,
+    text: draft?.text ?? circuit.text,
+    isChanged: isOther(circuit),
+    change: (text: string): void =>
+      setDraft(text === circuit.text ? undefined : { text, base: draft?.base ?? circuit.hash }),
+    drop: () => setDraft(undefined),
+    /**
+     * Returns whether it was written; with `isOver` also over what another has written. The text is read again before its draft
+     * is dropped; what was written here meanwhile stays one.
+     */
+    write: async (thread: string, isOver: boolean): Promise<boolean> => {
+      if (draft === undefined) return true;
+      if (!isOver && isOther(await now())) return false;
+      await writeCircuit(thread, circuit.name, draft.text);
+      const base = (await now())?.hash ?? "";
+      const { text = draft.text } = newest.current ?? {};
+      setDraft(text === draft.text ? undefined : { text, base });
+      return true;
+    },
   };
-  return [draft, write];
 }
 
 /** The simulations of a circuit with their numbers: the oldest that was read is the first. */

@@ -200,6 +200,24 @@ describe.skipIf(chromiumPath === undefined)("what is written while something is 
     await expect.poll(stored).toMatch(/later|^error$/u);
   });
 
+  it("is asked about where the text is another one by then: a circuit", async () => {
+    await writeFileOf("high.cir", netlist("1k"));
+    tab = await stage.open({ path: "/circuits?name=high.cir&part=netlist" });
+    const { page } = tab;
+    const field = page.locator(".prompt-text textarea").first();
+    await field.fill(`${netlist("2k")}* mine\n`);
+    await writeFileOf("high.cir", `${netlist("3k")}* theirs\n`);
+    const stored = () => readFile(workspace("high.cir"), "utf8");
+    await field.press("ControlOrMeta+s");
+    // A toast would say that it was saved.
+    await page.locator(".changed-elsewhere, .toast").first().waitFor();
+    expect(await stored()).toContain("theirs");
+    await page.locator(".diff [data-kind=removed]").getByText("* theirs").waitFor();
+    await page.getByRole("button", { name: "Overwrite with mine" }).click();
+    await expect.poll(stored).toContain("mine");
+    await page.locator(".changed-elsewhere").waitFor({ state: "detached" });
+  });
+
   it("stays where another chat becomes the newest: the arguments of a tool", async () => {
     const { client } = stage.server;
     const begin = async (): Promise<string> => {
