@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { createPostgresStorage } from "@millrace/engine/storage/postgres/storage";
+import { runRecord, sessionRecord } from "../../contract/records.ts";
 import { openGate } from "../../support/test-graphs.ts";
 import { startTestServer } from "../../support/test-server.ts";
 import { startPostgres, withClient } from "../../support/processes/postgres.ts";
@@ -34,6 +36,26 @@ describe.skipIf(server === undefined)("a database that restarts without its newe
       expect(await client.runs.wait(thread_id, "counter", { input: { value: 1 } })).toMatchObject({ value: 2 });
     } finally {
       await served.remove();
+    }
+  });
+
+  it("lets a pure call end whose start it has lost, and no other", async () => {
+    const url = (await server?.create()) ?? "";
+    const storage = await createPostgresStorage(url);
+    try {
+      await storage.sessions.create(sessionRecord("s1"));
+      const { claimed } = await storage.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
+      const { ledger } = storage.attempt({ run_id: "r1", session_id: "s1", attempt: claimed?.attempt });
+      const start = (effect: "pure" | "unsafe") =>
+        ledger.start({ session_id: "s1", tool_call_id: effect, run_id: "r1", tool: "a_tool", effect });
+      await Promise.all([start("pure"), start("unsafe")]);
+      await withClient(url, (client) => client.query("DELETE FROM tool_calls"));
+      await ledger.finish("s1", "pure", "done");
+      expect(await ledger.get("s1", "pure")).toMatchObject({ tool: "a_tool", state: "finished", result: "done" });
+      expect(await start("pure")).toEqual({ kind: "finished", result: "done" });
+      await expect(ledger.finish("s1", "unsafe", "done")).rejects.toMatchObject({ code: "invalid_state" });
+    } finally {
+      await storage.close();
     }
   });
 });

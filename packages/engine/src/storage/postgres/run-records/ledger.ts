@@ -17,6 +17,12 @@ const insert = `w AS (
 const update = `w AS (
   UPDATE tool_calls SET state = 'finished', result = $5, finished_at = $6
   WHERE session = (SELECT id FROM a) AND tool_call_id = $4 RETURNING ${unlessPure})`;
+/** The end of a pure call: its start did not wait for the disk, and may be among what a crash of PostgreSQL has lost. */
+const finishPure = `w AS (
+  INSERT INTO tool_calls (session, attempt, tool_call_id, run_id, tool, effect, state, result, started_at, finished_at)
+  SELECT id, $2, $4, $7, $8, 'pure', 'finished', $5, $9, $6 FROM a
+  ON CONFLICT (session, tool_call_id) DO UPDATE SET state = 'finished', result = excluded.result, finished_at = excluded.finished_at
+  RETURNING ${unlessPure})`;
 
 /**
  * The ledger in PostgreSQL (law 3): a start and a result are one statement each, with their fence in it, and on disk when
@@ -29,9 +35,14 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
     return readRow(ToolCallRow, "tool_calls", row);
   };
 
+  /** The pure calls that go on, as `finishPure` needs them. */
+  const pureCalls = new Map<string, [run_id: string, tool: string, started_at: string]>();
+  const keyOf = (sessionId: string, toolCallId: string): string => JSON.stringify([sessionId, toolCallId]);
+
   return {
     start: ({ session_id: sessionId, tool_call_id, run_id, tool, effect }) => {
       const started_at = clusterDate();
+      if (effect === "pure") pureCalls.set(keyOf(sessionId, tool_call_id), [run_id, tool, started_at]);
       return once(async (again) => {
         const values = [tool_call_id, run_id, tool, effect, started_at];
         const written = await writeFenced(database, { of, sessionId, stream }, insert, values);
@@ -45,9 +56,17 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
     },
 
     finish: (sessionId, toolCallId, result) => {
-      const values = [toolCallId, JSON.stringify(result ?? null), clusterDate()];
+      const key = keyOf(sessionId, toolCallId);
+      const pure = pureCalls.get(key);
+      const values = [toolCallId, JSON.stringify(result ?? null), clusterDate(), ...(pure ?? [])];
       return once(async () => {
-        const written = await writeFenced(database, { of, sessionId }, update, values);
+        const written = await writeFenced(
+          database,
+          { of, sessionId },
+          pure === undefined ? update : finishPure,
+          values,
+        );
+        pureCalls.delete(key);
         if (written.length === 0) throw notStarted(sessionId, toolCallId);
       });
     },
