@@ -137,6 +137,10 @@ describe.skipIf(server === undefined)("a database in PostgreSQL", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       await ask(`SELECT pg_terminate_backend(pid) ${found}`);
+      await expect.poll(() => vi.getTimerCount()).toBe(1);
+      // While there is no connection, no timer runs.
+      const timersAfterASecond = (): number => vi.advanceTimersByTime(1_000).getTimerCount();
+      await expect.poll(timersAfterASecond).toBe(0);
       await expect.poll(() => database.rows("SELECT 1 AS one").catch(() => undefined)).toEqual([{ one: 1 }]);
       const working = Array.from({ length: 8 }, work);
       for (const expected of [2, 4, 8]) {

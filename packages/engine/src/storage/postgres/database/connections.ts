@@ -42,7 +42,7 @@ export class Connections {
     this.#pool.on("error", onLost);
     this.#pool.on("connect", (client) => {
       // From the first one on, however long PostgreSQL was away.
-      if (this.#growth !== undefined && this.#established.size === 0) this.#limit();
+      if (this.#pool.options.max < this.#max && this.#established.size === 0) this.#limit();
       this.#established.add(client);
       // One that breaks in use fails its statement; without a listener, one that breaks between two would end the process.
       client.on("error", () => this.#limit());
@@ -79,8 +79,10 @@ export class Connections {
   }
 
   #grow(): void {
+    // It grows again from the first connection on.
+    if (this.#established.size === 0) return;
     const { options, waitingCount } = this.#pool;
-    const added = this.#established.size === 0 ? 0 : Math.min(this.#max, options.max * 2) - options.max;
+    const added = Math.min(this.#max, options.max * 2) - options.max;
     options.max += added;
     this.#growth = options.max < this.#max ? setTimeout(() => this.#grow(), growthPauseMs).unref() : undefined;
     // Callers that wait already are served when a connection is released.
