@@ -1,6 +1,6 @@
 import { clusterDate } from "../../../concurrency/cluster-time.ts";
 import { AppError } from "../../../errors/errors.ts";
-import type { Ledger, RunWriter } from "../../attempt-store.ts";
+import type { Ledger, LedgerAnswer, RunWriter } from "../../attempt-store.ts";
 import { answerRecorded, notStarted } from "../../memory.ts";
 import type { ToolCallRecord } from "../../records.ts";
 import { readRow, readRows, ToolCallRow, BegunRow } from "../../rows.ts";
@@ -40,10 +40,9 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
   const keyOf = (sessionId: string, toolCallId: string): string => JSON.stringify([sessionId, toolCallId]);
 
   return {
-    start: ({ session_id: sessionId, tool_call_id, run_id, tool, effect }) => {
+    start: async ({ session_id: sessionId, tool_call_id, run_id, tool, effect }) => {
       const started_at = clusterDate();
-      if (effect === "pure") pureCalls.set(keyOf(sessionId, tool_call_id), [run_id, tool, started_at]);
-      return once(async (again) => {
+      const answer = await once<LedgerAnswer>(async (again) => {
         const values = [tool_call_id, run_id, tool, effect, started_at];
         const written = await writeFenced(database, { of, sessionId, stream }, insert, values);
         if (written.length > 0) return { kind: "start" };
@@ -53,6 +52,9 @@ export function createLedger(database: PostgresDatabase, of?: RunWriter, stream?
         const isOwn = again && recorded.started_at === started_at && recorded.run_id === run_id;
         return isOwn && recorded.state === "started" ? { kind: "start" } : answerRecorded(recorded);
       });
+      const goesOn = effect === "pure" && answer.kind !== "finished";
+      if (goesOn) pureCalls.set(keyOf(sessionId, tool_call_id), [run_id, tool, started_at]);
+      return answer;
     },
 
     finish: (sessionId, toolCallId, result) => {
