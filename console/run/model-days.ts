@@ -44,8 +44,7 @@ export function dayAfter(day: string, count: number): string {
 }
 
 /** What the words of an address ask for; what cannot be read asks for the last 30 days. */
-export function readChosenDays(params: URLSearchParams, now: number): ChosenDays {
-  const today = dayOf(now);
+export function readChosenDays(params: URLSearchParams, today: string): ChosenDays {
   const [from, to] = [params.get("from"), params.get("to")];
   const isSpan = isDay(from) && isDay(to) && from <= to && dayAfter(to, -maxDays) < from;
   const count = dayCounts.find((one) => String(one) === params.get("days")) ?? 30;

@@ -6,6 +6,7 @@ import { moveTask } from "../../api/shaping/tasks.ts";
 import { visible } from "../../markdown/links.ts";
 import { Menu, type MenuEntry } from "../../parts/menu.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
+import { useToday } from "../../parts/today.ts";
 import { dayAfter } from "../../run/model-days.ts";
 import { localDay, moveOf, reverseOf, type Task, type TaskPlace } from "../../run/tasks.ts";
 import { manage } from "../../text/manage/words.ts";
@@ -35,7 +36,7 @@ function useMove() {
 export function MoveMenu({ task, from }: { task: Task; from: string | undefined }) {
   const { t } = useTranslation(manage);
   const move = useMove();
-  const [today] = useState(() => localDay(Date.now()));
+  const today = useToday(localDay);
   const days = Array.from({ length: offered }, (_, ahead): MenuEntry => {
     const day = dayAfter(today, ahead);
     const name = ahead === 0 ? t("tasks.state.today") : `${weekday(day)} ${calendarDay(day)}`;

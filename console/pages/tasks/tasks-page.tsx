@@ -1,11 +1,12 @@
 import ListChecks from "icon:list-checks";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "wouter";
 import { withParams } from "../../app/addresses.ts";
 import { useAreas, useTasks } from "../../api/shaping/tasks.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import { useToday } from "../../parts/today.ts";
 import { localDay, taskViews, type Task, type TaskView } from "../../run/tasks.ts";
 import { manage } from "../../text/manage/words.ts";
 import { AddTask } from "./add-task.tsx";
@@ -32,7 +33,7 @@ const withoutArea = "none";
 export function TasksPage() {
   const { t } = useTranslation(manage);
   const [params, setParams] = useSearchParams();
-  const [today] = useState(() => localDay(Date.now()));
+  const today = useToday(localDay);
   usePageTitle(t("tasks.title"));
   const view = taskViews.find((one) => one === params.get("view")) ?? "list";
   const area = params.get("area") ?? undefined;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { byModel, daysOf, readChosenDays, sumOf, type ModelDay } from "../../../console/run/model-days.ts";
 
-const now = Date.parse("2026-03-30T01:00:00Z");
-const chosen = (asked: string) => readChosenDays(new URLSearchParams(asked), now);
+const chosen = (asked: string) => readChosenDays(new URLSearchParams(asked), "2026-03-30");
 
 function row(day: string, model: string, input_tokens: number, fields: Partial<ModelDay> = {}): ModelDay {
   const used = { requests: 1, failed: 0, input_tokens, output_tokens: 0, cached_tokens: 0, cost: 0.5 };

@@ -1,5 +1,5 @@
 import ChartColumn from "icon:chart-column";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import { useSearchParams } from "wouter";
 import { withParams } from "../../../app/addresses.ts";
@@ -7,6 +7,7 @@ import { usePageTitle } from "../../../app/news.ts";
 import { useModelDays } from "../../../api/shaping/statistics.ts";
 import { visible } from "../../../markdown/links.ts";
 import { Empty, Failed, Loading } from "../../../parts/states.tsx";
+import { useToday } from "../../../parts/today.ts";
 import { dayOf, daysOf, measures, readChosenDays, sumOf, valueOf, type Measure } from "../../../run/model-days.ts";
 import { manage } from "../../../text/manage/words.ts";
 import { calendarDay } from "../../../text/time.ts";
@@ -19,8 +20,8 @@ import { DayTable, ModelTable } from "./tables.tsx";
 export function StatisticsView() {
   const { t } = useTranslation(manage);
   const [params, setParams] = useSearchParams();
-  const [now] = useState(() => Date.now());
-  const chosen = useMemo(() => readChosenDays(params, now), [params, now]);
+  const today = useToday(dayOf);
+  const chosen = useMemo(() => readChosenDays(params, today), [params, today]);
   const { data, error, refetch } = useModelDays(chosen);
   usePageTitle(t("statistics.title"));
   const change = (changes: Record<string, string | undefined>): void => {
@@ -32,12 +33,7 @@ export function StatisticsView() {
   );
   return (
     <div className="shaping-view statistics">
-      <Choices
-        chosen={chosen}
-        today={dayOf(now)}
-        models={[...new Set(data?.map(({ model }) => model))]}
-        onChange={change}
-      />
+      <Choices chosen={chosen} today={today} models={[...new Set(data?.map(({ model }) => model))]} onChange={change} />
       {data === undefined && error === null && <Loading lines={8} />}
       {data === undefined && error !== null && <Failed error={error} onRetry={() => void refetch()} />}
       {data !== undefined && rows.length === 0 && (
