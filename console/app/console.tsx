@@ -15,12 +15,13 @@ import { base } from "./addresses.ts";
 import { loadAhead, pageAfter, PageLoading, pageOf, Places } from "./pages.tsx";
 import { Shell } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
+import { useWrittenLocation, useWrittenSearch } from "./written-address.ts";
 
 /** The whole console: who signs in, the shell, and the place that the address names. */
 export function Console() {
   return (
     <QueryClientProvider client={queryClient}>
-      <Router base={base}>
+      <Router base={base} hook={useWrittenLocation} searchHook={useWrittenSearch}>
         <SignedIn />
         <Toasts />
         <Announcer />

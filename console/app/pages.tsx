@@ -4,7 +4,7 @@ import { Route, Switch } from "wouter";
 import { HomePage } from "../pages/home.tsx";
 import { lazyComponent } from "../parts/loadable.ts";
 import { Empty, Loading } from "../parts/states.tsx";
-import { addresses, base } from "./addresses.ts";
+import { addresses, base, decoded } from "./addresses.ts";
 
 /** A page whose file is not there yet. */
 export function PageLoading() {
@@ -141,17 +141,11 @@ export function Places() {
       <Route path={addresses.home}>
         <HomePage />
       </Route>
-      <Route path={addresses.thread}>
-        {({ thread }) => <ChatPage key={thread} threadId={decodeURIComponent(thread)} />}
-      </Route>
+      <Route path={addresses.thread}>{({ thread }) => <ChatPage key={thread} threadId={decoded(thread)} />}</Route>
       <Route path={addresses.run}>
-        {({ thread, run }) => (
-          <RunPage key={run} threadId={decodeURIComponent(thread)} runId={decodeURIComponent(run)} />
-        )}
+        {({ thread, run }) => <RunPage key={run} threadId={decoded(thread)} runId={decoded(run)} />}
       </Route>
-      <Route path={addresses.context}>
-        {({ thread }) => <ContextPage key={thread} threadId={decodeURIComponent(thread)} />}
-      </Route>
+      <Route path={addresses.context}>{({ thread }) => <ContextPage key={thread} threadId={decoded(thread)} />}</Route>
       <Route path={addresses.inbox}>
         <InboxPage />
       </Route>
@@ -165,38 +159,26 @@ export function Places() {
         <GraphsPage />
       </Route>
       <Route path={addresses.graph}>
-        {({ assistant }) => <GraphPage key={assistant} assistantId={decodeURIComponent(assistant)} />}
+        {({ assistant }) => <GraphPage key={assistant} assistantId={decoded(assistant)} />}
       </Route>
-      <Route path={addresses.prompts}>
-        {({ name }) => <PromptsPage kind="prompt" name={name && decodeURIComponent(name)} />}
-      </Route>
+      <Route path={addresses.prompts}>{({ name }) => <PromptsPage kind="prompt" name={name && decoded(name)} />}</Route>
       <Route path={addresses.identities}>
-        {({ name }) => <PromptsPage kind="identity" name={name && decodeURIComponent(name)} />}
+        {({ name }) => <PromptsPage kind="identity" name={name && decoded(name)} />}
       </Route>
-      <Route path={addresses.models}>
-        {({ name }) => <ModelsPage part="models" name={name && decodeURIComponent(name)} />}
-      </Route>
-      <Route path={addresses.vendors}>
-        {({ name }) => <ModelsPage part="vendors" name={name && decodeURIComponent(name)} />}
-      </Route>
+      <Route path={addresses.models}>{({ name }) => <ModelsPage part="models" name={name && decoded(name)} />}</Route>
+      <Route path={addresses.vendors}>{({ name }) => <ModelsPage part="vendors" name={name && decoded(name)} />}</Route>
       <Route path={addresses.roles}>
         <ModelsPage part="roles" />
       </Route>
       <Route path={addresses.statistics}>
         <ModelsPage part="statistics" />
       </Route>
-      <Route path={addresses.tools}>
-        {({ name }) => <ToolsPage part="tools" name={name && decodeURIComponent(name)} />}
-      </Route>
-      <Route path={addresses.mcp}>
-        {({ name }) => <ToolsPage part="mcp" name={name && decodeURIComponent(name)} />}
-      </Route>
+      <Route path={addresses.tools}>{({ name }) => <ToolsPage part="tools" name={name && decoded(name)} />}</Route>
+      <Route path={addresses.mcp}>{({ name }) => <ToolsPage part="mcp" name={name && decoded(name)} />}</Route>
       <Route path={addresses.docs}>
         <ToolsPage part="docs" />
       </Route>
-      <Route path={addresses.agents}>
-        {({ name }) => <AgentsPage part="agents" name={name && decodeURIComponent(name)} />}
-      </Route>
+      <Route path={addresses.agents}>{({ name }) => <AgentsPage part="agents" name={name && decoded(name)} />}</Route>
       <Route path={addresses.rules}>
         <AgentsPage part="rules" />
       </Route>
@@ -212,8 +194,8 @@ export function Places() {
       <Route path={addresses.store}>
         <StorePage />
       </Route>
-      <Route path={addresses.memory}>{({ id }) => <MemoryPage id={id && decodeURIComponent(id)} />}</Route>
-      <Route path={addresses.crons}>{({ id }) => <CronsPage id={id && decodeURIComponent(id)} />}</Route>
+      <Route path={addresses.memory}>{({ id }) => <MemoryPage id={id && decoded(id)} />}</Route>
+      <Route path={addresses.crons}>{({ id }) => <CronsPage id={id && decoded(id)} />}</Route>
       <Route path={addresses.tasks}>
         <TasksPage />
       </Route>
