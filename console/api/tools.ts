@@ -58,6 +58,7 @@ const Toolkit = z.object({
   description: z.string(),
   is_enabled: z.boolean(),
   is_always: z.boolean(),
+  identity: z.nullable(z.string()),
 });
 /** A kind of work with its tools. */
 export type Toolkit = z.infer<typeof Toolkit>;

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { ModelRequest } from "@millrace/testing/model-server";
 import {
   begin,
@@ -15,6 +16,8 @@ import {
   type Stage,
   type Tab,
 } from "./console-page.ts";
+
+const Toolkits = z.array(z.object({ name: z.string(), identity: z.string().nullable(), is_enabled: z.boolean() }));
 
 describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
   let stage: Stage;
@@ -51,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     const identity = await page.getByRole("group", { name: "identity" }).innerText();
     expect(String(sent?.messages[0]?.content)).toContain(identity.trim());
     const edit = page.getByRole("link", { name: "Edit this prompt" });
-    expect(await edit.getAttribute("href")).toBe("/console/identity");
+    await expect.poll(() => edit.getAttribute("href")).toBe("/console/identity/general");
     await page.getByRole("button", { name: "task" }).click();
     await expect.poll(() => edit.last().getAttribute("href")).toBe("/console/prompts/free_work");
     const request = page.getByRole("group", { name: "What the model was sent" });
@@ -206,6 +209,30 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
     const saved = page.waitForEvent("download");
     await page.getByRole("button", { name: "Save as JSON" }).click();
     expect((await saved).suggestedFilename()).toBe(`context-${thread}.json`);
+  });
+
+  it("leads to the identity of the profile that the run had, or the toolkit that it named", async () => {
+    const { client } = stage.server;
+    const toolkits = Toolkits.parse(await (await stage.server.send("GET", "/toolkits")).json());
+    const named = toolkits.find(
+      ({ identity, is_enabled }) => is_enabled && identity !== null && identity !== "general",
+    );
+    const cases = [
+      { context: { profile: "chat" }, profile: "chat" },
+      ...(named === undefined ? [] : [{ context: { toolkits: [named.name] }, profile: named.identity }]),
+    ];
+    tab = await stage.open();
+    const { page } = tab;
+    for (const { context, profile } of cases) {
+      const { thread_id } = await client.threads.create();
+      const input = { messages: [{ type: "human", content: "hello" }] };
+      await client.runs.wait(thread_id, "agent", { input, context });
+      await page.goto(`${stage.server.url}/console/t/${thread_id}/context`);
+      await page.getByRole("list", { name: "Context window" }).getByRole("button", { name: "System prompt" }).click();
+      await page.getByRole("button", { name: "identity" }).click();
+      const edit = page.getByRole("link", { name: "Edit this prompt" });
+      await expect.poll(() => edit.getAttribute("href")).toBe(`/console/identity/${profile}`);
+    }
   });
 
   it("is nothing before the first call", async () => {

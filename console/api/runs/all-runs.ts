@@ -157,8 +157,16 @@ export function useRunSummary({ thread_id, run_id }: Pick<RunSummary, "thread_id
   });
 }
 
+/** A run with what it was started with. */
+export function useStartedRun(threadId: string, runId: string) {
+  return useQuery({
+    queryKey: ["run", threadId, runId],
+    queryFn: ({ signal }) => runOf(threadId, runId, signal),
+  });
+}
+
 /** Reads a run with what it was started with. */
-export function runOf(threadId: string, runId: string, signal?: AbortSignal): Promise<StartedRun> {
+function runOf(threadId: string, runId: string, signal?: AbortSignal): Promise<StartedRun> {
   return request(`/threads/${threadId}/runs/${runId}`, StartedRun, { signal });
 }
 

@@ -1,8 +1,7 @@
 import GitCompare from "icon:git-compare";
-import { useQuery } from "@tanstack/react-query";
 import { useTranslation } from "react-i18next";
 import { useLocation, useSearchParams } from "wouter";
-import { runOf, type StartedRun } from "../../api/runs/all-runs.ts";
+import { useStartedRun, type StartedRun } from "../../api/runs/all-runs.ts";
 import { useThreadNews } from "../../api/live/thread-news.ts";
 import { useTrace } from "../../api/runs/trace.ts";
 import { compareAddress } from "../../app/addresses.ts";
@@ -49,10 +48,7 @@ export function ComparePage() {
 
 function useRunAt({ threadId, runId }: Named) {
   useThreadNews(threadId);
-  return useQuery({
-    queryKey: ["run", threadId, runId],
-    queryFn: ({ signal }) => runOf(threadId, runId, signal),
-  });
+  return useStartedRun(threadId, runId);
 }
 
 function TwoRuns({ left, right }: { left: Named; right: Named }) {

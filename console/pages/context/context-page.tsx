@@ -124,7 +124,12 @@ function Context({ threadId, context, readAt }: { threadId: string; context: Thr
           <Disclosure title={t("context.content")} isOpenAtFirst>
             <div className="schema-form">
               <WindowBar context={context} onOpen={(name) => setWanted({ name, turn: (wanted?.turn ?? 0) + 1 })} />
-              <SectionList sections={sections} limit={usage.limit} node={last.call} wanted={wanted} />
+              <SectionList
+                sections={sections}
+                limit={usage.limit}
+                call={{ threadId, runId: last.run_id, node: last.call }}
+                wanted={wanted}
+              />
             </div>
           </Disclosure>
         </li>

@@ -1,7 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { runOf, type StartedRun } from "../../api/runs/all-runs.ts";
+import { useStartedRun, type StartedRun } from "../../api/runs/all-runs.ts";
 import { useAssistant } from "../../api/graphs.ts";
 import { useThreadNews } from "../../api/live/thread-news.ts";
 import { useTrace, type Trace } from "../../api/runs/trace.ts";
@@ -23,10 +22,7 @@ import "../../style/later.css";
 /** A run from all sides: its graph, its time, its states, its events, what it used. */
 export function RunPage({ threadId, runId }: { threadId: string; runId: string }) {
   const { t } = useTranslation(work);
-  const run = useQuery({
-    queryKey: ["run", threadId, runId],
-    queryFn: ({ signal }) => runOf(threadId, runId, signal),
-  });
+  const run = useStartedRun(threadId, runId);
   useThreadNews(threadId);
   usePageTitle(t("run.title"));
   // What is deleted while it is looked at is not shown as if it were there.
