@@ -85,7 +85,7 @@ export function ListEntry({
   icon,
   onOpen,
 }: {
-  title: string;
+  title: ReactNode;
   name?: string;
   isHere: boolean;
   chip?: string | undefined;

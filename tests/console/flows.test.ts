@@ -510,6 +510,21 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
       .toBe(0);
     await expect.poll(() => isThere("old.md")).toBe(false);
   },
+  "find what a chat has deleted in the marked files, with its history": async (one) => {
+    const { files } = one.words.manage;
+    const { page } = one.tab;
+    await writeFile(file("old.md"), "old\n");
+    const thread = await one.begin("clean up");
+    await one.tab.page.locator(".approval-card").waitFor();
+    await one.use(one.words.all.approval.approve);
+    await sees(one.tab, "It is done.");
+    await rests(one.tab);
+    await one.go(`/files?thread=${thread}`);
+    await page.locator(".file-tree s").getByText("old.md").waitFor();
+    await one.use("old.md");
+    await page.getByText(files.goneHint).waitFor();
+    await page.locator(".change-row .operations-card").first().waitFor();
+  },
 };
 
 /** Everyone: with a mouse or the keyboard alone, on both screens, in both languages; two of them are the usual sample, by turns. */

@@ -3,10 +3,10 @@ import FileText from "icon:file-text";
 import Folder from "icon:folder";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
-import { useFolder, type Entry } from "../../api/files.ts";
+import { useFolder } from "../../api/files.ts";
 import { visible } from "../../markdown/links.ts";
 import { Failed, Loading } from "../../parts/states.tsx";
-import type { FileMarks } from "../../run/file-marks.ts";
+import { rowsIn, type FileMarks, type TreeRow } from "../../run/file-marks.ts";
 import { manage } from "../../text/manage/words.ts";
 import { ListEntry } from "../list-and-one.tsx";
 
@@ -28,20 +28,21 @@ function FolderEntries({ path, ...choice }: Choice & { path: string }) {
   if (data === undefined) {
     return error === null ? <Loading lines={4} /> : <Failed error={error} onRetry={() => void refetch()} />;
   }
-  if (data.entries.length === 0) return <p className="hint">{t("files.empty")}</p>;
+  const rows = rowsIn(path, data.entries, choice.marks);
+  if (rows.length === 0) return <p className="hint">{t("files.empty")}</p>;
   return (
     <ul className="file-tree" aria-label={path === "" ? t("files.files") : visible(path)}>
-      {data.entries.map((entry) => (
-        <li key={entry.name}>
-          {entry.kind === "folder" ? (
-            <FolderEntry entry={entry} {...choice} />
+      {rows.map((row) => (
+        <li key={row.name}>
+          {row.kind === "folder" && !row.isGone ? (
+            <FolderEntry entry={row} {...choice} />
           ) : (
             <ListEntry
-              title={visible(entry.name)}
-              icon={<FileText size={15} />}
-              isHere={entry.path === choice.current}
-              chip={markOf(choice.marks?.files.get(entry.path), t("files.changed"))}
-              onOpen={() => choice.onOpen(entry.path)}
+              title={row.isGone ? <s>{visible(row.name)}</s> : visible(row.name)}
+              icon={row.kind === "folder" ? <Folder size={15} /> : <FileText size={15} />}
+              isHere={row.path === choice.current}
+              chip={row.isGone ? t("files.deleted") : markOf(choice.marks?.files.get(row.path), t("files.changed"))}
+              onOpen={() => choice.onOpen(row.path)}
             />
           )}
         </li>
@@ -51,7 +52,7 @@ function FolderEntries({ path, ...choice }: Choice & { path: string }) {
   );
 }
 
-function FolderEntry({ entry: { name, path }, ...choice }: Choice & { entry: Entry }) {
+function FolderEntry({ entry: { name, path }, ...choice }: Choice & { entry: TreeRow }) {
   // Until it is chosen, a folder is open where what is shown lies in it.
   const holdsCurrent = choice.current?.startsWith(`${path}/`) === true;
   const { t } = useTranslation(manage);

@@ -163,6 +163,7 @@ export const manageEn = {
     changes: "Changes",
     marked: "Marks show what one chat has changed.",
     changed: "Changed",
+    deleted: "Deleted",
     changedCount_one: "{{count}} changed",
     changedCount_other: "{{count}} changed",
     choose: "Choose a file to read it",

@@ -158,6 +158,7 @@ export const manageZh: ManageCatalogue = {
     changes: "更改",
     marked: "标记的是一个对话修改过的内容。",
     changed: "已修改",
+    deleted: "已删除",
     changedCount_one: "{{count}} 处修改",
     changedCount_other: "{{count}} 处修改",
     choose: "选择一个文件来阅读",

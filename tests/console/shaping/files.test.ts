@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { contentOf } from "../../../console/api/file-content.ts";
-import { marksOf, type FileChange } from "../../../console/run/file-marks.ts";
+import { marksOf, rowsIn, type FileChange } from "../../../console/run/file-marks.ts";
 import { rowsOf, separatorOf } from "../../../console/run/separated.ts";
 
 describe("a text of separated values", () => {
@@ -65,6 +65,24 @@ describe("the marks of a tree", () => {
       ["a/b", 1],
       ["a", 3],
     ]);
+  });
+
+  it("stand also at what a chat has deleted, where it was", () => {
+    const marks = marksOf([
+      change("gone.md", "file", "absent"),
+      change("again.md", "file", "absent"),
+      change("a/gone.md", "file", "absent"),
+      change("lost/b.md", "file", "absent"),
+      change("c", "folder", "absent"),
+    ]);
+    const row = (path: string, kind = "file") => ({ path, name: path.split("/").at(-1) ?? path, kind });
+    const shown = (folder: string, entries: ReturnType<typeof row>[]) =>
+      rowsIn(folder, entries, marks).map(({ name, isGone }) => (isGone ? `(${name})` : name));
+    const root = [row("a", "folder"), row("d", "folder"), row("again.md"), row("z.md")];
+    expect(shown("", root)).toEqual(["a", "(c)", "d", "again.md", "(gone.md)", "(lost/b.md)", "z.md"]);
+    expect(shown("a", [row("a/z.md")])).toEqual(["(gone.md)", "z.md"]);
+    expect(shown("d", [])).toEqual([]);
+    expect(marks.folders.get("a")).toBe(1);
   });
 });
 
