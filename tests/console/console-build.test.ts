@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
 import { openConsoleBuild } from "../../src/http/console/console-build.ts";
 import { consoleRoutes } from "../../src/http/console/console-routes.ts";
+import { sizesOf } from "./bench/build-sizes.ts";
 
 let root: string;
 beforeEach(() => (root = mkdtempSync(join(tmpdir(), "millrace-console-build-"))));
@@ -57,6 +58,17 @@ it("lets its pages run and load its own files and nothing else, whatever is aske
     expect(headers.get("x-content-type-options"), path).toBe("nosniff");
   }
 });
+
+it("loads few scripts and sheets at first, and what is opened later comes later, in small parts", async () => {
+  const build = openConsoleBuild(createLogger("silent"));
+  await expect.poll(() => build.state(), { timeout: 180_000 }).toMatchObject({ status: "ready" });
+  const state = await build.state();
+  const sizes = await sizesOf(state.status === "ready" ? state.folder : "");
+  for (const { measure, value, max } of sizes) {
+    expect(value, `${measure}, kB`).toBeGreaterThan(max / 10);
+    expect(value, `${measure}, kB`).toBeLessThanOrEqual(max);
+  }
+}, 240_000);
 
 describe("a build of the console that fails", () => {
   const failing = 'console.error("this file is broken"); process.exitCode = 1;';

@@ -1,6 +1,5 @@
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { hasToolkit, projectFolder } from "../support/source-files.ts";
@@ -376,19 +375,6 @@ describe.skipIf(chromiumPath === undefined)("the screens of the console", () => 
     stage = await openStage(answer);
   });
   afterAll(() => stage.close());
-
-  it("load few scripts and sheets at first: what is opened later comes later", async () => {
-    const { url } = stage.server;
-    const html = await (await fetch(`${url}/console/`)).text();
-    const sizeOf = async (end: string): Promise<number> => {
-      const names = new Set(html.match(new RegExp(String.raw`/console/assets/[^"]+\.${end}`, "gu")));
-      const files = await Promise.all([...names].map(async (name) => (await fetch(url + name)).arrayBuffer()));
-      return files.reduce((sum, file) => sum + gzipSync(new Uint8Array(file)).length, 0);
-    };
-    expect(await sizeOf("js")).toBeGreaterThan(50_000);
-    expect(await sizeOf("js")).toBeLessThan(230_000);
-    expect(await sizeOf("css")).toBeLessThan(20_000);
-  });
 
   it("are empty at first, and say what to do", async () => {
     for (const look of sample) {

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import type { Figure } from "../../bench/figures.ts";
 import { percentile } from "../../bench/servers/load.ts";
 import { projectFolder } from "../../support/source-files.ts";
+import { sizesOf } from "./build-sizes.ts";
 import { whenDrawn } from "./frames.ts";
 
 /** G1 and G3: what a fresh clone waits for, and what a browser loads first. */
@@ -27,31 +27,6 @@ export async function measureBuild(): Promise<Figure[]> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-async function sizesOf(built: string): Promise<Figure[]> {
-  const html = await readFile(join(built, "index.html"), "utf8");
-  const names = await readdir(join(built, "assets"));
-  const size = async (wanted: readonly string[]): Promise<number> => {
-    const files = await Promise.all(wanted.map((name) => readFile(join(built, "assets", name))));
-    return files.reduce((sum, file) => sum + gzipSync(file).length, 0) / 1000;
-  };
-  const scripts = names.filter((name) => name.endsWith(".js"));
-  const isFirst = (name: string): boolean => html.includes(name);
-  const lazy = await Promise.all(scripts.filter((name) => !isFirst(name)).map((name) => size([name])));
-  const styles = names.filter((name) => name.endsWith(".css"));
-  return [
-    {
-      measure: "G3 scripts of the first view, gzip",
-      value: await size(scripts.filter(isFirst)),
-      unit: "kB",
-      max: 230,
-      note: "170, and 60 for kits of parts and forms",
-    },
-    { measure: "G3 largest page that is loaded later", value: Math.max(0, ...lazy), unit: "kB", max: 90 },
-    { measure: "G3 style sheets", value: await size(styles), unit: "kB", max: 20 },
-    { measure: "G3 all scripts", value: await size(scripts), unit: "kB", max: 700 },
-  ];
 }
 
 /** Milliseconds from the request of a page until something can be typed. */
