@@ -121,6 +121,7 @@ async function openTab(openContext: OpenContext, url: string, kept: KeptPages, o
   const release = async (): Promise<void> => {
     try {
       await makeNew(page, url);
+      await page.emulateMedia({ colorScheme: theme });
       kept.set(look, [...(kept.get(look) ?? []), page]);
     } catch {
       // What does not come to rest is not used again.

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { projectFolder } from "../support/source-files.ts";
 import { chromiumPath, leave, openStage, rests, sees, shownTexts, type Stage } from "./console-page.ts";
-import { Person, type Hand } from "./person.ts";
+import { Person, type Hand, type Theme } from "./person.ts";
 import { flowsOfRuns } from "./shaping/flows-of-runs.ts";
 import { flowsOfToolkits } from "./toolkit-flows.ts";
 
@@ -542,6 +542,12 @@ const everyone = (["mouse", "keys"] as const).flatMap((how) =>
 );
 const isSample = process.env["LOOKS"] !== "8";
 const hands = isSample ? [0, 7].flatMap((index) => everyone[index] ?? []) : everyone;
+/** The theme of a flow: by turns for each of them, and where all have all flows, both for each flow and each screen. */
+function themeOf(flow: string, hand: Hand): Theme {
+  const place = everyone.indexOf(hand);
+  const turn = Math.floor(Object.keys(flows).indexOf(flow) / 2) + place + Math.floor(place / 4);
+  return turn % 2 === 0 ? "light" : "dark";
+}
 
 describe.skipIf(chromiumPath === undefined)("what people do in the console", () => {
   let folder: string;
@@ -572,7 +578,8 @@ describe.skipIf(chromiumPath === undefined)("what people do in the console", () 
     afterAll(() => leave(one.tab));
 
     const own = Object.entries(flows).filter((_, at) => !isSample || everyone.indexOf(hand) % 2 === at % 2);
-    it.each(own)("%s", { timeout: 120_000 }, async (_, flow) => {
+    it.each(own)("%s", { timeout: 120_000 }, async (name, flow) => {
+      await one.see(themeOf(name, hand));
       pause.resolve();
       pause = Promise.withResolvers<void>();
       // What was deleted last leads back to its list, and its dialog closes after that.

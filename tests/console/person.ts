@@ -8,6 +8,9 @@ import { workZh } from "../../console/text/inspector/zh.ts";
 import { zh } from "../../console/text/zh.ts";
 import { axeFindings, type Stage, type Tab } from "./console-page.ts";
 
+/** The colours of the console. */
+export type Theme = "light" | "dark";
+
 /** How a person uses the console: with what, on which screen, in which language. */
 export interface Hand {
   how: "mouse" | "keys";
@@ -40,9 +43,9 @@ const structure = String.raw`document.documentElement.outerHTML
   .replaceAll(/ (?:lang|id|for|href|value|style|title|datetime|aria-(?:labelledby|controls|describedby|activedescendant))="[^"]*"/gu, "")
   .replaceAll(/ (aria-label|placeholder)="[^"]+"/gu, ' $1="x"')
   .replaceAll(/(<li\b(?:(?!<li\b)[^])*?<\/li>)(?:\s*\1)+/gu, "$1")`;
-/** The usual sample shows each structure to axe once, on whichever screen it comes first. */
+/** The usual sample shows each structure to axe once, on whichever screen and in whichever theme it comes first. */
 const isSample = process.env["LOOKS"] !== "8";
-/** The structures that axe has seen, on each screen. */
+/** The structures that axe has seen, on each screen and in each theme. */
 const seenByAxe = new Set<string>();
 
 /** A person in front of a page, who has either a mouse or a keyboard. */
@@ -57,10 +60,11 @@ export class Person {
   };
   readonly #isMouse: boolean;
   readonly #screen: string;
+  #theme: Theme = "light";
 
   private constructor(tab: Tab, { how, width, locale }: Hand) {
     this.tab = tab;
-    this.#screen = isSample ? "" : `${width} ${locale}`;
+    this.#screen = `${width} ${locale}`;
     this.#isMouse = how === "mouse";
     this.words =
       locale === "en" ? { all: en, work: workEn, manage: manageEn } : { all: zh, work: workZh, manage: manageZh };
@@ -75,6 +79,12 @@ export class Person {
       locale: hand.locale,
     });
     return new Person(tab, hand);
+  }
+
+  /** Sees the console in these colours from now on, as by the setting of the system. */
+  async see(theme: Theme): Promise<void> {
+    await this.tab.page.emulateMedia({ colorScheme: theme });
+    this.#theme = theme;
   }
 
   /** Goes to another place, as by a link from elsewhere. */
@@ -184,20 +194,25 @@ export class Person {
     await this.#look(`pick ${String(name)}`);
   }
 
+  /** What axe judges of the page as it is now, with how it is seen. */
+  async #structure(): Promise<string> {
+    const seen = isSample ? "" : `${this.#screen} ${this.#theme}`;
+    return `${seen} ${String(await this.tab.page.evaluate(structure))}`;
+  }
+
   /** Looks at what a step has made of the page. */
   async #look(step: string): Promise<void> {
     try {
       // While a page is loaded there is none yet.
       await this.tab.page.locator("h1").first().waitFor({ state: "attached" });
       await this.tab.page.evaluate(still);
-      const page = `${this.#screen} ${String(await this.tab.page.evaluate(structure))}`;
+      const page = await this.#structure();
       if (seenByAxe.has(page)) return;
       seenByAxe.add(page);
       const found = await axeFindings(this.tab);
       // What came in the midst of the look, such as a note that fades in, is looked at when it is still.
-      const now = `${this.#screen} ${String(await this.tab.page.evaluate(structure))}`;
-      if (found.length > 0 && now !== page) return await this.#look(step);
-      this.findings.push(...found.map((finding) => `${step}: ${finding}`));
+      if (found.length > 0 && (await this.#structure()) !== page) return await this.#look(step);
+      this.findings.push(...found.map((finding) => `${step}, ${this.#theme}: ${finding}`));
     } catch (error) {
       // The step has loaded the page anew.
       if (!String(error).includes("context was destroyed")) throw error;
