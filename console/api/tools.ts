@@ -59,6 +59,7 @@ const Toolkit = z.object({
   is_enabled: z.boolean(),
   is_always: z.boolean(),
   identity: z.nullable(z.string()),
+  tools: z.array(z.string()),
 });
 /** A kind of work with its tools. */
 export type Toolkit = z.infer<typeof Toolkit>;

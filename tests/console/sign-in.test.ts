@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { projectFolder } from "../support/source-files.ts";
 import { axeFindings, chromiumPath, leave, openStage, type Stage, type Tab } from "./console-page.ts";
 
@@ -88,5 +89,40 @@ describe.skipIf(chromiumPath === undefined)("the console of a server with rules 
     await tab.page.reload();
     await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
     await expect.poll(problem).toBe("Members only.");
+  });
+});
+
+const Toolkits = z.array(z.object({ is_enabled: z.boolean(), tools: z.array(z.string()) }));
+
+describe.skipIf(chromiumPath === undefined)("the tools of a key that may not use all of them", () => {
+  let stage: Stage;
+  let tab: Tab;
+  beforeAll(async () => {
+    const apiKeys = [{ owner: "guest", key: "key-of-guest" }];
+    stage = await openStage(() => ({ text: "ok" }), { apiKeys, ownerTools: { guest: ["read_file"] } });
+  });
+  afterAll(() => stage.close());
+  afterEach(() => leave(tab));
+
+  it("are listed with those that are blocked, each with the rule that says so", async () => {
+    const headers = { "x-api-key": "key-of-guest" };
+    const answer = await stage.server.send("GET", "/toolkits", undefined, headers);
+    const off = Toolkits.parse(await answer.json()).find(({ is_enabled, tools }) => !is_enabled && tools.length > 0);
+    tab = await stage.open({ path: "/tools" });
+    const { page } = tab;
+    await page.getByLabel("Key", { exact: true }).fill("key-of-guest");
+    await page.keyboard.press("Enter");
+    const blocked = page.getByRole("region", { name: "Blocked" });
+    await blocked.getByRole("button", { name: "delete_file", exact: true }).click();
+    const shown = page.locator(".shaping-one");
+    await shown.getByText("Blocked").waitFor();
+    await shown.getByText("MILLRACE_OWNER_TOOLS").waitFor();
+    expect(await blocked.getByRole("button", { name: "read_file", exact: true }).count()).toBe(0);
+    expect(await axeFindings(tab)).toEqual([]);
+    await page.getByRole("button", { name: "read_file", exact: true }).click();
+    await shown.getByRole("heading", { name: "read_file" }).waitFor();
+    if (off === undefined) return;
+    await page.evaluate(`history.pushState(null, "", "/console/tools/${off.tools[0]}")`);
+    await shown.getByText("MILLRACE_TOOLKITS").waitFor();
   });
 });

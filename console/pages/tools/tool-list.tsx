@@ -21,13 +21,20 @@ export function ToolList({ current, onOpen }: { current: string | undefined; onO
     const asks = asksOf(tool);
     return asks === "never" ? undefined : t(`tools.chip.${asks}`);
   };
+  // What a toolkit of this server has and is not among the tools is not for the owner of this key.
+  const listed = new Set(data?.map(({ name }) => name));
+  const blocked = toolkits
+    .flatMap(({ is_enabled, tools }) => (is_enabled ? tools : []))
+    .filter((name) => !listed.has(name) && name.includes(words));
   const off = words === "" ? toolkits.filter(({ is_enabled }) => !is_enabled) : [];
   return (
     <>
       <ListSearch label={t("tools.search")} query={query} onQuery={setQuery} />
       {isPending && <Loading lines={8} />}
       {error !== null && data === undefined && <Failed error={error} onRetry={() => void refetch()} />}
-      {data !== undefined && found.length === 0 && <p className="hint">{t("tools.none", { query: visible(query) })}</p>}
+      {data !== undefined && found.length + blocked.length === 0 && (
+        <p className="hint">{t("tools.none", { query: visible(query) })}</p>
+      )}
       {[...groups].map(([toolkit, tools]) => {
         const known = toolkits.find(({ name }) => name === toolkit);
         const title = toolkit === "" ? t("tools.external") : visible(known?.title ?? toolkit);
@@ -49,6 +56,19 @@ export function ToolList({ current, onOpen }: { current: string | undefined; onO
           </section>
         );
       })}
+      {data !== undefined && blocked.length > 0 && (
+        <section aria-label={t("tools.blocked")}>
+          <h2 className="list-group">{t("tools.blocked")}</h2>
+          <ul>
+            {blocked.map((name) => (
+              <li key={name}>
+                <ListEntry title={visible(name)} isHere={name === current} onOpen={() => onOpen(name)} />
+              </li>
+            ))}
+          </ul>
+          <p className="hint">{t("tools.blockedHint")}</p>
+        </section>
+      )}
       {data !== undefined && off.length > 0 && (
         <section aria-label={t("tools.off")}>
           <h2 className="list-group">{t("tools.off")}</h2>

@@ -14,12 +14,19 @@ import { TryTool } from "./try-tool.tsx";
 
 /** One tool: what it is for, what it is given, when a person is asked, and a try of it. */
 export function ToolView({ name }: { name: string }) {
-  const { t } = useTranslation(manage);
   const { data, error, refetch } = useTools();
   const tool = data?.find((one) => one.name === name);
   if (tool !== undefined) return <OneTool tool={tool} />;
-  if (data !== undefined) return <Empty icon={<SearchX />} title={t("tools.gone")} hint={t("tools.goneHint")} />;
+  if (data !== undefined) return <Missing name={name} />;
   return error === null ? <Loading lines={6} /> : <Failed error={error} onRetry={() => void refetch()} />;
+}
+
+/** A tool that this person cannot use: by which rule, if there is one. */
+function Missing({ name }: { name: string }) {
+  const { t, i18n } = useTranslation(manage);
+  const toolkit = useToolkits(i18n.language).data?.find(({ tools }) => tools.includes(name));
+  if (toolkit === undefined) return <Empty icon={<SearchX />} title={t("tools.gone")} hint={t("tools.goneHint")} />;
+  return <Empty title={t("tools.blocked")} hint={t(toolkit.is_enabled ? "tools.blockedHint" : "tools.offHint")} />;
 }
 
 function OneTool({ tool }: { tool: Tool }) {

@@ -9,6 +9,8 @@ export const toolsEn = {
     external: "From other servers",
     off: "Switched off",
     offHint: "MILLRACE_TOOLKITS says which toolkits this server has.",
+    blocked: "Blocked",
+    blockedHint: "MILLRACE_OWNER_TOOLS says which tools your key may use.",
     choose: "Choose a tool to see what it does",
     chooseHint: "Each tool shows its arguments and when it asks, and can be tried by hand.",
     chip: { always: "Asks", sometimes: "May ask", unknown: "Unknown" },

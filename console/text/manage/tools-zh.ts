@@ -12,6 +12,8 @@ export const toolsZh: Words<typeof toolsEn> = {
     external: "来自其他服务器",
     off: "未启用",
     offHint: "MILLRACE_TOOLKITS 决定此服务器有哪些工具包。",
+    blocked: "不可使用",
+    blockedHint: "MILLRACE_OWNER_TOOLS 决定你的密钥可以使用哪些工具。",
     choose: "选择一个工具，查看它的作用",
     chooseHint: "可以查看参数和何时询问，也可以手动试用。",
     chip: { always: "需询问", sometimes: "可能询问", unknown: "未知" },
