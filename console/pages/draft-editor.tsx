@@ -18,14 +18,24 @@ const Kept = z.object({ text: z.string(), base: z.string() });
 /** A text that was written and not saved. `base`: the version that was there when it was begun; empty: nothing. */
 export type TextDraft = z.infer<typeof Kept>;
 
+/** What was written and not saved, by a name. */
+export function readTextDraft(name: string): TextDraft | undefined {
+  return valueOf(readDraft(name), Kept);
+}
+
+/** Keeps what was written and not saved, by a name; `undefined` forgets it. */
+export function keepTextDraft(name: string, draft: TextDraft | undefined): void {
+  keepDraft(name, draft === undefined ? "" : JSON.stringify(draft));
+}
+
 /** What was written and not saved, by a name; it survives a reload. */
 export function useTextDraft(name: string): [TextDraft | undefined, (draft: TextDraft | undefined) => void] {
-  const [draft, setDraft] = useState(() => valueOf(readDraft(name), Kept));
+  const [draft, setDraft] = useState(() => readTextDraft(name));
   return [
     draft,
     (next) => {
       setDraft(next);
-      keepDraft(name, next === undefined ? "" : JSON.stringify(next));
+      keepTextDraft(name, next);
     },
   ];
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import * as z from "zod/mini";
-import { perform, request } from "../client.ts";
+import { request, type RequestOptions } from "../client.ts";
 
 const Title = z.object({ en: z.string(), zh: z.string() });
 const Problem = z.object({
@@ -24,6 +24,8 @@ const text = {
   variables: z.array(z.string()),
   required_variables: z.array(z.string()),
   problems: z.array(Problem),
+  /** Its version, which a change may name. */
+  etag: z.string(),
 };
 const Prompt = z.object({ ...text, title: Title, editable: z.boolean(), format: z.nullable(z.string()) });
 const Identity = z.object({ ...text, name: z.string() });
@@ -69,16 +71,16 @@ export function useIdentities() {
   });
 }
 
+/** Reads or changes one text; gives it as it is then. */
+async function requestText(place: PromptPlace, options: RequestOptions): Promise<PromptText> {
+  if (place.kind === "prompt") return request(pathOf(place), Prompt, options);
+  const { name, ...identity } = await request(pathOf(place), Identity, options);
+  return { ...identity, title: { en: name, zh: name }, editable: true, format: null };
+}
+
 /** One text as it is now, and as it is built in. */
 export function usePrompt(place: PromptPlace) {
-  return useQuery({
-    queryKey: ["prompt", place],
-    queryFn: async ({ signal }): Promise<PromptText> => {
-      if (place.kind === "prompt") return request(pathOf(place), Prompt, { signal });
-      const { name, ...identity } = await request(pathOf(place), Identity, { signal });
-      return { ...identity, title: { en: name, zh: name }, editable: true, format: null };
-    },
-  });
+  return useQuery({ queryKey: ["prompt", place], queryFn: ({ signal }) => requestText(place, { signal }) });
 }
 
 /** What the server says of a text, filled with the values of a thread where one is named. */
@@ -107,21 +109,25 @@ export function useTokens(words: string) {
   });
 }
 
-/** Replaces texts, and goes back to those that are built in; what is shown of them is read again. */
+/**
+ * Replaces texts, and goes back to those that are built in; what is shown of them is read again. Both name the version that they
+ * replace: where another is there, they throw `ApiError` 412 and change nothing. They give the new version.
+ */
 export function usePromptChanges(place: PromptPlace) {
   const client = useQueryClient();
   const readAgain = async (): Promise<void> => {
     const keys = [["prompt", place], [place.kind === "prompt" ? "prompts" : "identities"], ["prompt-verdict", place]];
     await Promise.all(keys.map((queryKey) => client.invalidateQueries({ queryKey })));
   };
+  const change = async (etag: string, options: RequestOptions): Promise<string> => {
+    try {
+      return (await requestText(place, { ...options, headers: { "If-Match": etag } })).etag;
+    } finally {
+      await readAgain();
+    }
+  };
   return {
-    save: async (content: string): Promise<void> => {
-      await perform(pathOf(place), { method: "PUT", body: { content } });
-      await readAgain();
-    },
-    reset: async (): Promise<void> => {
-      await perform(pathOf(place), { method: "DELETE" });
-      await readAgain();
-    },
+    save: (content: string, etag: string) => change(etag, { method: "PUT", body: { content } }),
+    reset: (etag: string) => change(etag, { method: "DELETE" }),
   };
 }

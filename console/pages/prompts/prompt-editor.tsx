@@ -1,40 +1,25 @@
 import Search from "icon:search";
 import { useId, useMemo, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
-import {
-  usePrompt,
-  usePromptChanges,
-  useVerdict,
-  type PromptPlace,
-  type PromptProblem,
-  type PromptText,
-} from "../../api/shaping/prompts.ts";
+import { usePrompt, useVerdict, type PromptProblem, type PromptText } from "../../api/shaping/prompts.ts";
 import { useCaller, useThreads } from "../../api/threads.ts";
 import { useCommands } from "../../app/commands.ts";
 import { shownKeys } from "../../app/keys.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
-import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { ChangedElsewhere } from "../changed-elsewhere.tsx";
 import { useSaveKey } from "../draft-editor.tsx";
-import { useNewest } from "../forms/newest.ts";
 import { FindReplace } from "./find-replace.tsx";
 import { titleOf } from "./prompt-list.tsx";
 import { Difference, Preview } from "./preview.tsx";
+import { usePromptSaving, type Editing } from "./prompt-saving.ts";
 import { insertText, TextEditor } from "./text-editor.tsx";
 import { completionsAt, lineOf, nearest, piecesOf, renamed, usedIn } from "./variables.ts";
 
 /** One text of the assistant's: read, changed, looked at as a model reads it, and set back. */
-export function PromptEditor({
-  place,
-  draft,
-  onDraft,
-}: {
-  place: PromptPlace;
-  draft: string | undefined;
-  onDraft: (text: string | undefined) => void;
-}) {
+export function PromptEditor({ place, draft, onDraft }: Omit<Editing, "prompt">) {
   const { t } = useTranslation(manage);
   const { data, error, refetch } = usePrompt(place);
   if (data !== undefined) return <Editor place={place} prompt={data} draft={draft} onDraft={onDraft} />;
@@ -43,27 +28,18 @@ export function PromptEditor({
   return <Failed error={error} onRetry={() => void refetch()} gone={gone} />;
 }
 
-interface Editing {
-  place: PromptPlace;
-  prompt: PromptText;
-  draft: string | undefined;
-  onDraft: (text: string | undefined) => void;
-}
-
-function Editor({ place, prompt, draft, onDraft }: Editing) {
+function Editor(editing: Editing) {
+  const { place, prompt, draft } = editing;
   const { t } = useTranslation(manage);
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
-  const newest = useThreads({ archived: false }).data?.pages[0]?.threads[0]?.thread_id;
-  const [chosen, setThread] = useState<{ id: string | undefined }>();
-  const threadId = chosen === undefined ? newest : chosen.id;
-  const content = draft ?? prompt.content;
-  const verdict = useVerdict(place, content, threadId);
+  const [threadId, setThread] = useThreadOfPreview();
+  const content = draft?.text ?? prompt.content;
+  const { verdict, problems, isUsable } = useChecked(editing, threadId);
   const mayChange = useCaller().data?.may_administer !== false && prompt.editable;
-  // What is missing in a preview is no fault of the text.
-  const problems = (verdict.data?.problems ?? []).filter(({ kind }) => kind !== "missing_value");
-  const isUsable = !problems.some(({ severity }) => severity === "error");
-  const change = (text: string) => onDraft(text === prompt.content ? undefined : text);
+  const saving = usePromptSaving(editing);
+  const { isChanged, change } = saving;
+  const maySave = mayChange && isUsable && draft !== undefined && !saving.isBusy;
   const [isFinding, setFinding] = useState(false);
   useFindKey(() => setFinding(true));
   const textLanguage = useMemo(
@@ -79,14 +55,22 @@ function Editor({ place, prompt, draft, onDraft }: Editing) {
   return (
     <div className="prompt-editor">
       <EditorHead
-        place={place}
         prompt={prompt}
-        draft={draft}
-        onDraft={onDraft}
+        isDraft={draft !== undefined}
         mayChange={mayChange}
-        isUsable={isUsable}
+        maySave={maySave && !isChanged}
+        saving={saving}
         onFind={() => setFinding(true)}
       />
+      {isChanged && (
+        <ChangedElsewhere
+          isGone={false}
+          mayKeep={maySave}
+          onKeep={() => saving.save(prompt.etag)}
+          onTake={saving.drop}
+          texts={{ theirs: prompt.content, mine: content }}
+        />
+      )}
       {!mayChange && <p className="run-note">{t(prompt.editable ? "prompts.readOnly" : "prompts.fixed")}</p>}
       {prompt.source === "fallback" && <p className="problem">{t("prompts.fallback")}</p>}
       {isFinding && (
@@ -109,53 +93,48 @@ function Editor({ place, prompt, draft, onDraft }: Editing) {
         {prompt.format !== null && <p className="hint">{t("prompts.format", { name: prompt.format })}</p>}
       </div>
       <VariableButtons prompt={prompt} content={content} onInsert={mayChange ? insert : undefined} />
-      <Preview
-        place={place}
-        verdict={verdict.data}
-        error={verdict.error}
-        threadId={threadId}
-        onThread={(one) => setThread({ id: one })}
-      />
+      <Preview place={place} verdict={verdict.data} error={verdict.error} threadId={threadId} onThread={setThread} />
       <Difference content={content} builtIn={prompt.default_content} />
     </div>
   );
 }
 
+/** The chat whose values the preview has: the newest one until another, or none, is chosen. */
+function useThreadOfPreview(): [string | undefined, (threadId: string | undefined) => void] {
+  const newest = useThreads({ archived: false }).data?.pages[0]?.threads[0]?.thread_id;
+  const [chosen, setChosen] = useState<{ id: string | undefined }>();
+  return [chosen === undefined ? newest : chosen.id, (id) => setChosen({ id })];
+}
+
+/** What the server says of the text, and whether it can be used. */
+function useChecked({ place, prompt, draft }: Editing, threadId: string | undefined) {
+  const verdict = useVerdict(place, draft?.text ?? prompt.content, threadId);
+  // What is missing in a preview is no fault of the text.
+  const problems = (verdict.data?.problems ?? []).filter(({ kind }) => kind !== "missing_value");
+  return { verdict, problems, isUsable: !problems.some(({ severity }) => severity === "error") };
+}
+
 /** What the text is, and what can be done with it as a whole. */
 function EditorHead({
-  place,
   prompt,
-  draft,
-  onDraft,
+  isDraft,
   mayChange,
-  isUsable,
+  maySave,
+  saving,
   onFind,
-}: Editing & { mayChange: boolean; isUsable: boolean; onFind: () => void }) {
+}: {
+  prompt: PromptText;
+  /** Whether there is something that is not saved. */
+  isDraft: boolean;
+  mayChange: boolean;
+  maySave: boolean;
+  saving: ReturnType<typeof usePromptSaving>;
+  onFind: () => void;
+}) {
   const { t, i18n } = useTranslation(manage);
-  const changes = usePromptChanges(place);
-  const [isBusy, setBusy] = useState(false);
-  const newest = useNewest(draft);
-  const perform = (act: () => Promise<void>) => {
-    setBusy(true);
-    void act()
-      .catch(notifyError)
-      .finally(() => setBusy(false));
-  };
-  const save = async () => {
-    if (draft === undefined) return;
-    await changes.save(draft);
-    if (newest.current === draft) onDraft(undefined);
-    notify(t("prompts.saved"));
-  };
-  const reset = async () => {
-    const former = prompt.content;
-    await changes.reset();
-    onDraft(undefined);
-    const takeBack = { label: t("prompts.takeBack"), run: () => perform(() => changes.save(former)) };
-    notify(t("prompts.isReset"), { action: takeBack, milliseconds: 10_000 });
-  };
-  const maySave = mayChange && isUsable && draft !== undefined && !isBusy;
-  useSaveKey(() => maySave && perform(save));
+  const { isBusy, drop, reset } = saving;
+  const save = () => saving.save(prompt.etag);
+  useSaveKey(() => maySave && save());
   return (
     <header className="prompt-head">
       <div>
@@ -169,14 +148,14 @@ function EditorHead({
         {mayChange && (
           <>
             {prompt.source !== "builtin" && (
-              <Button size="small" kind="quiet" disabled={isBusy} onClick={() => perform(reset)}>
+              <Button size="small" kind="quiet" disabled={isBusy} onClick={reset}>
                 {t("prompts.reset")}
               </Button>
             )}
-            <Button size="small" disabled={draft === undefined || isBusy} onClick={() => onDraft(undefined)}>
+            <Button size="small" disabled={!isDraft || isBusy} onClick={drop}>
               {t("prompts.discard")}
             </Button>
-            <Button size="small" kind="primary" disabled={!maySave} onClick={() => perform(save)}>
+            <Button size="small" kind="primary" disabled={!maySave} onClick={save}>
               {t("prompts.save")} <kbd>{shownKeys("mod+s")}</kbd>
             </Button>
           </>

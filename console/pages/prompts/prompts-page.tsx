@@ -4,9 +4,9 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { PromptPlace } from "../../api/shaping/prompts.ts";
 import { promptAddress } from "../../app/addresses.ts";
-import { keepDraft, readDraft } from "../../app/kept/drafts.ts";
 import { Empty } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
+import { keepTextDraft, readTextDraft, type TextDraft } from "../draft-editor.tsx";
 import { ListAndOne } from "../list-and-one.tsx";
 import { PromptEditor } from "./prompt-editor.tsx";
 import { PromptList } from "./prompt-list.tsx";
@@ -45,7 +45,7 @@ export function PromptsPage({ kind, name }: { kind: PromptPlace["kind"]; name: s
           key={`${kind} ${name}`}
           place={{ kind, name }}
           draft={drafts({ kind, name })}
-          onDraft={(text) => setDraft({ kind, name }, text)}
+          onDraft={(draft) => setDraft({ kind, name }, draft)}
         />
       )}
     </ListAndOne>
@@ -54,18 +54,18 @@ export function PromptsPage({ kind, name }: { kind: PromptPlace["kind"]; name: s
 
 /** Changes that are not saved, of every text; they survive a reload. */
 function useDrafts(): [
-  (place: PromptPlace) => string | undefined,
-  (place: PromptPlace, text: string | undefined) => void,
+  (place: PromptPlace) => TextDraft | undefined,
+  (place: PromptPlace, draft: TextDraft | undefined) => void,
 ] {
-  const [changed, setChanged] = useState<ReadonlyMap<string, string | undefined>>(new Map());
+  const [changed, setChanged] = useState<ReadonlyMap<string, TextDraft | undefined>>(new Map());
   const keyOf = ({ kind, name }: PromptPlace) => `${kind}.${name}`;
-  const read = (place: PromptPlace): string | undefined => {
+  const read = (place: PromptPlace): TextDraft | undefined => {
     const key = keyOf(place);
-    return changed.has(key) ? changed.get(key) : readDraft(key) || undefined;
+    return changed.has(key) ? changed.get(key) : readTextDraft(key);
   };
-  const write = (place: PromptPlace, text: string | undefined): void => {
-    setChanged((before) => new Map(before).set(keyOf(place), text));
-    keepDraft(keyOf(place), text ?? "");
+  const write = (place: PromptPlace, draft: TextDraft | undefined): void => {
+    setChanged((before) => new Map(before).set(keyOf(place), draft));
+    keepTextDraft(keyOf(place), draft);
   };
   return [read, write];
 }

@@ -8,6 +8,7 @@ import { respondJson } from "@millrace/engine/http/responses/wire";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/responses/shapes";
 import { valuesOfIdentity } from "../../thread-values.ts";
 import { Id, jsonBody, query } from "@millrace/engine/http/validate";
+import { EtagShape, requireUnchanged, withTag } from "./prompt-tags.ts";
 
 const Names = z.array(z.string().max(200)).max(100);
 const change = {
@@ -42,6 +43,7 @@ const IdentityShape = z
       updated_at: z.string().nullable(),
       is_custom: z.boolean(),
     }),
+    etag: EtagShape,
   })
   .meta({ ref: "Identity" });
 const ProfilesShape = z.array(
@@ -54,7 +56,11 @@ const ProfilesShape = z.array(
     })
     .meta({ ref: "IdentityProfile" }),
 );
-const errors = { 403: "The caller may not change it", 507: "The disk is full" };
+const errors = {
+  403: "The caller may not change it",
+  412: "The identity is another one than If-Match says",
+  507: "The disk is full",
+};
 
 /** `/identity`: the assistant's identity per profile. */
 export function identityRoutes({ prompts: { identities } }: SharedProductServices): HttpApp {
@@ -65,7 +71,7 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     "/identity",
     describe({ tag: "Prompts", summary: "Get an identity, unfilled", answer: IdentityShape }),
     query(IdentityQuery),
-    (context) => respondJson(context, identities.full(context.req.valid("query").profile)),
+    (context) => respondJson(context, withTag(context, identities.full(context.req.valid("query").profile))),
   );
 
   routes.get(
@@ -78,7 +84,8 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     "/identity",
     describe({
       tag: "Prompts",
-      summary: "Change an identity from the next turn on; what is left out stays",
+      summary: "Change an identity from the next turn on, with If-Match if it is as that says; what is left out stays",
+      headers: ["If-Match"],
       answer: IdentityShape,
       errors,
     }),
@@ -87,17 +94,27 @@ export function identityRoutes({ prompts: { identities } }: SharedProductService
     (context) => {
       requireAdministration(context);
       const { profile } = context.req.valid("query");
-      return respondJson(context, identities.save(profile, context.req.valid("json"), new Date()));
+      requireUnchanged(context, identities.full(profile));
+      const saved = identities.save(profile, context.req.valid("json"), new Date());
+      return respondJson(context, withTag(context, saved));
     },
   );
 
   routes.delete(
     "/identity",
-    describe({ tag: "Prompts", summary: "Go back to the built-in identity", answer: IdentityShape, errors }),
+    describe({
+      tag: "Prompts",
+      summary: "Go back to the built-in identity; with If-Match, if the present one is as that says",
+      headers: ["If-Match"],
+      answer: IdentityShape,
+      errors,
+    }),
     query(IdentityQuery),
     (context) => {
       requireAdministration(context);
-      return respondJson(context, identities.reset(context.req.valid("query").profile));
+      const { profile } = context.req.valid("query");
+      requireUnchanged(context, identities.full(profile));
+      return respondJson(context, withTag(context, identities.reset(profile)));
     },
   );
 

@@ -7,6 +7,7 @@ import { respondJson } from "@millrace/engine/http/responses/wire";
 import { PromptProblemShape, PromptSourceShape, PromptVerdictShape } from "@millrace/engine/http/responses/shapes";
 import { valuesOfPrompt } from "../../thread-values.ts";
 import { Id, jsonBody, path, query } from "@millrace/engine/http/validate";
+import { EtagShape, requireUnchanged, tagOfText, withTag } from "./prompt-tags.ts";
 
 const PromptPath = z.object({ name: z.string().min(1).max(100).describe("As `GET /prompts` lists it") });
 const PromptQuery = z.object({
@@ -38,7 +39,7 @@ function promptShapes(formats: readonly string[]) {
     required_variables: z.array(z.string()),
     problems: z.array(PromptProblemShape),
   };
-  const texts = { content: z.string(), default_content: z.string() };
+  const texts = { content: z.string(), default_content: z.string(), etag: EtagShape };
   const ListedShape = z
     .object({ ...metadata, ...z.object(texts).partial().shape })
     .meta({ ref: "PromptMetadata", description: "The texts are there with `content=true`" });
@@ -51,6 +52,7 @@ const errors = { 404: "No such prompt" };
 const changeErrors = {
   ...errors,
   403: "The prompt is fixed, or the caller may not change it",
+  412: "The text is another one than If-Match says",
   507: "The disk is full",
 };
 
@@ -75,9 +77,13 @@ function readingRoutes(
     (context) => {
       const { node, content } = context.req.valid("query");
       const names = node === undefined ? templates.names() : templates.namesOfNode(node);
+      const whole = (name: string) => {
+        const record = templates.get(name);
+        return { ...record, etag: tagOfText(record) };
+      };
       return respondJson(
         context,
-        names.map((name) => (content === "true" ? templates.get(name) : templates.metadata(name))),
+        names.map((name) => (content === "true" ? whole(name) : templates.metadata(name))),
       );
     },
   );
@@ -86,7 +92,7 @@ function readingRoutes(
     "/prompts/:name",
     describe({ tag: "Prompts", summary: "Get a prompt, unfilled", answer: PromptShape, errors }),
     path(PromptPath),
-    (context) => respondJson(context, templates.get(context.req.valid("param").name)),
+    (context) => respondJson(context, withTag(context, templates.get(context.req.valid("param").name))),
   );
 
   routes.post(
@@ -135,7 +141,8 @@ function changingRoutes(
     "/prompts/:name",
     describe({
       tag: "Prompts",
-      summary: "Override the text of a prompt from the next turn on",
+      summary: "Override the text of a prompt from the next turn on; with If-Match, if it is as that says",
+      headers: ["If-Match"],
       answer: PromptShape,
       errors: changeErrors,
     }),
@@ -144,17 +151,26 @@ function changingRoutes(
     (context) => {
       requireAdministration(context);
       const { name } = context.req.valid("param");
-      return respondJson(context, templates.save(name, context.req.valid("json").content));
+      requireUnchanged(context, templates.get(name));
+      return respondJson(context, withTag(context, templates.save(name, context.req.valid("json").content)));
     },
   );
 
   routes.delete(
     "/prompts/:name",
-    describe({ tag: "Prompts", summary: "Go back to the built-in text", answer: PromptShape, errors: changeErrors }),
+    describe({
+      tag: "Prompts",
+      summary: "Go back to the built-in text; with If-Match, if the present one is as that says",
+      headers: ["If-Match"],
+      answer: PromptShape,
+      errors: changeErrors,
+    }),
     path(PromptPath),
     (context) => {
       requireAdministration(context);
-      return respondJson(context, templates.reset(context.req.valid("param").name));
+      const { name } = context.req.valid("param");
+      requireUnchanged(context, templates.get(name));
+      return respondJson(context, withTag(context, templates.reset(name)));
     },
   );
 }
