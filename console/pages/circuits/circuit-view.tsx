@@ -16,11 +16,12 @@ import { useCommands } from "../../app/commands.ts";
 import { shownKeys } from "../../app/keys.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
 import { Failed, Loading, NextPage } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { ChangedElsewhere } from "../changed-elsewhere.tsx";
-import { useTextDraft } from "../draft-editor.tsx";
+import { useTextDraft, type TextDraft } from "../draft-editor.tsx";
 import { useNewest } from "../forms/newest.ts";
 import { Segments } from "../list-and-one.tsx";
 import { ThreadChoice } from "../thread-choice.tsx";
@@ -51,7 +52,7 @@ interface OneCircuitProps {
 function OneCircuit({ circuit, part, now }: OneCircuitProps) {
   const { t, i18n } = useTranslation(manage);
   const { name } = circuit;
-  const { draft, text, isChanged, change, drop, write } = useDraft(circuit, now);
+  const { draft, text, isChanged, change, drop, write, putBack } = useDraft(circuit, now);
   const parsed = useParsed(text, i18n.language, draft !== undefined).data;
   const netlist = draft === undefined ? circuit.netlist : (parsed ?? circuit.netlist);
   const [net, setNet] = useState<string>();
@@ -69,12 +70,16 @@ function OneCircuit({ circuit, part, now }: OneCircuitProps) {
     });
   const back = (to: Numbered) =>
     work.begin("save", async (thread) => {
-      const operation = await writeCircuit(thread, name, to.netlist?.text ?? "");
-      drop();
+      const written = await putBack(thread, to.netlist?.text ?? "");
+      if (written === undefined) return;
+      const { operation } = written;
       const undo = () => work.begin("save", async () => operation && (await takeBack(thread, operation)));
       const action = { label: t("circuits.takeBack"), run: undo };
       notify(t("circuits.isBack", { number: to.number }), { action, milliseconds: 10_000 });
     });
+  // What is not saved cannot be brought back.
+  const [asked, setAsked] = useState<Numbered>();
+  const askOrBack = (to: Numbered) => (draft === undefined ? back(to) : setAsked(to));
   const simulate = () =>
     work.begin("simulate", async (thread) => {
       if (!(await write(thread, false))) return;
@@ -115,6 +120,7 @@ function OneCircuit({ circuit, part, now }: OneCircuitProps) {
           texts={{ theirs: circuit.text, mine: text }}
         />
       )}
+      {asked !== undefined && <BackQuestion to={asked} back={back} onClose={() => setAsked(undefined)} />}
       <div className="circuit-columns">
         <div className="circuit-main">
           <Segments label={t("circuits.parts")} segments={segments} />
@@ -145,7 +151,7 @@ function OneCircuit({ circuit, part, now }: OneCircuitProps) {
               isBusy={work.busy !== undefined}
               onShow={shown.open}
               onOverlay={shown.overlay}
-              onBack={back}
+              onBack={askOrBack}
             />
           )}
           <NextPage query={iterations.query} label={t("circuits.older")} />
@@ -162,32 +168,58 @@ function OneCircuit({ circuit, part, now }: OneCircuitProps) {
   );
 }
 
+/** Asks whether a former netlist takes the place of what is not saved. */
+function BackQuestion({ to, back, onClose }: { to: Numbered; back: (to: Numbered) => void; onClose: () => void }) {
+  const { t } = useTranslation(manage);
+  return (
+    <Confirm
+      title={t("circuits.backUnsaved", { number: to.number })}
+      hint={t("edit.unsavedHint")}
+      action={t("circuits.back")}
+      run={() => Promise.resolve(back(to))}
+      onClose={onClose}
+    />
+  );
+}
+
 /** The text that is being written: it survives a reload, and is saved unless another has written meanwhile. */
 function useDraft(circuit: Circuit, now: OneCircuitProps["now"]) {
   const [draft, setDraft] = useTextDraft(`circuit.${circuit.name}`);
   const newest = useNewest(draft);
-  /** Whether another has written what is there. */
-  const isOther = (there: Circuit | undefined): boolean =>
-    draft !== undefined && there?.hash !== draft.base && there?.text !== draft.text;
+  /** Whether another has written what is there since a text was begun. */
+  const isOther = (there: Circuit | undefined, { text, base }: TextDraft): boolean =>
+    there?.hash !== base && there?.text !== text;
+  /**
+   * Writes a text. It is read again before the draft is dropped; what was written here meanwhile stays one. Gives the operation,
+   * which is `undefined` where nothing was changed.
+   */
+  const put = async (thread: string, text: string) => {
+    const operation = await writeCircuit(thread, circuit.name, text);
+    const base = (await now())?.hash ?? "";
+    const later = newest.current;
+    setDraft(later === undefined || later.text === draft?.text ? undefined : { text: later.text, base });
+    return { operation };
+  };
   return {
     draft,
     text: draft?.text ?? circuit.text,
-    isChanged: isOther(circuit),
+    isChanged: draft !== undefined && isOther(circuit, draft),
     change: (text: string): void =>
       setDraft(text === circuit.text ? undefined : { text, base: draft?.base ?? circuit.hash }),
     drop: () => setDraft(undefined),
-    /**
-     * Returns whether it was written; with `isOver` also over what another has written. The text is read again before its draft
-     * is dropped; what was written here meanwhile stays one.
-     */
+    /** Returns whether it was written; with `isOver` also over what another has written. */
     write: async (thread: string, isOver: boolean): Promise<boolean> => {
       if (draft === undefined) return true;
-      if (!isOver && isOther(await now())) return false;
-      await writeCircuit(thread, circuit.name, draft.text);
-      const base = (await now())?.hash ?? "";
-      const { text = draft.text } = newest.current ?? {};
-      setDraft(text === draft.text ? undefined : { text, base });
+      if (!isOver && isOther(await now(), draft)) return false;
+      await put(thread, draft.text);
       return true;
+    },
+    /** Writes a former text; where another has written meanwhile it becomes the draft instead, about which is asked. */
+    putBack: async (thread: string, text: string) => {
+      const former = { text, base: draft?.base ?? circuit.hash };
+      if (!isOther(await now(), former)) return put(thread, text);
+      if (newest.current?.text === draft?.text) setDraft(former);
+      return undefined;
     },
   };
 }

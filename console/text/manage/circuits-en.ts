@@ -81,6 +81,7 @@ export const circuitsEn = {
     same: "Same netlist as before",
     first: "The first simulation kept",
     back: "Restore this one",
+    backUnsaved: "Restore No. {{number}} and discard your unsaved text?",
     isBack: "The netlist of No. {{number}} is restored.",
     older: "Show older",
   },

@@ -84,6 +84,7 @@ export const circuitsZh: Words<typeof circuitsEn> = {
     same: "网表与上一次相同",
     first: "保留下来的第一次仿真",
     back: "回到这一次",
+    backUnsaved: "恢复第 {{number}} 次并放弃未保存的内容？",
     isBack: "已恢复第 {{number}} 次的网表。",
     older: "更早的",
   },

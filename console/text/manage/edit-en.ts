@@ -8,6 +8,7 @@ export const editEn = {
     saveOver: "Overwrite with mine",
     takeTheirs: "Use the other version",
     discardMine: "Discard mine",
+    unsavedHint: "Your changes have not been saved and cannot be recovered.",
     edit: "Edit",
     close: "Stop editing",
     saved: "Saved",

@@ -11,6 +11,7 @@ export const editZh: Words<typeof editEn> = {
     saveOver: "用我的内容覆盖",
     takeTheirs: "采用现有内容",
     discardMine: "放弃我的内容",
+    unsavedHint: "您的修改尚未保存，放弃后无法恢复。",
     edit: "编辑",
     close: "结束编辑",
     saved: "已保存",
