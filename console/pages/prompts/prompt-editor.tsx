@@ -7,6 +7,7 @@ import { useCommands } from "../../app/commands.ts";
 import { shownKeys } from "../../app/keys.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
+import { Confirm } from "../../parts/confirm.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { manage } from "../../text/manage/words.ts";
 import { ChangedElsewhere } from "../changed-elsewhere.tsx";
@@ -133,7 +134,10 @@ function EditorHead({
 }) {
   const { t, i18n } = useTranslation(manage);
   const { isBusy, drop, reset } = saving;
+  const [isAsked, setAsked] = useState(false);
   const save = () => saving.save(prompt.etag);
+  // What is not saved cannot be brought back.
+  const askOrReset = () => (isDraft ? setAsked(true) : void reset());
   useSaveKey(() => maySave && save());
   return (
     <header className="prompt-head">
@@ -148,7 +152,7 @@ function EditorHead({
         {mayChange && (
           <>
             {prompt.source !== "builtin" && (
-              <Button size="small" kind="quiet" disabled={isBusy} onClick={reset}>
+              <Button size="small" kind="quiet" disabled={isBusy} onClick={askOrReset}>
                 {t("prompts.reset")}
               </Button>
             )}
@@ -161,6 +165,15 @@ function EditorHead({
           </>
         )}
       </div>
+      {isAsked && (
+        <Confirm
+          title={t("prompts.resetUnsaved")}
+          hint={t("edit.unsavedHint")}
+          action={t("prompts.reset")}
+          run={reset}
+          onClose={() => setAsked(false)}
+        />
+      )}
     </header>
   );
 }

@@ -23,9 +23,9 @@ export function usePromptSaving({ place, prompt, draft, onDraft }: Editing) {
   const newest = useNewest(draft);
   // While it is saved, the version that is there is the one of this save.
   const isChanged = !isBusy && draft !== undefined && draft.base !== prompt.etag;
-  const perform = (act: () => Promise<void>) => {
+  const perform = (act: () => Promise<void>): Promise<void> => {
     setBusy(true);
-    void act()
+    return act()
       .catch(notifyError)
       .finally(() => setBusy(false));
   };
@@ -51,7 +51,7 @@ export function usePromptSaving({ place, prompt, draft, onDraft }: Editing) {
     const former = prompt.content;
     const etag = await changes.reset(prompt.etag);
     settle(etag);
-    const run = () => perform(() => changes.save(former, etag).then(() => undefined));
+    const run = () => void perform(() => changes.save(former, etag).then(() => undefined));
     notify(t("prompts.isReset"), { action: { label: t("prompts.takeBack"), run }, milliseconds: 10_000 });
   };
   return {
@@ -62,7 +62,7 @@ export function usePromptSaving({ place, prompt, draft, onDraft }: Editing) {
         text === prompt.content && !isChanged && !isBusy ? undefined : { text, base: draft?.base ?? prompt.etag },
       ),
     drop: () => onDraft(undefined),
-    save: (base: string) => perform(() => save(base)),
+    save: (base: string) => void perform(() => save(base)),
     reset: () => perform(reset),
   };
 }

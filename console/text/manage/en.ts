@@ -231,6 +231,7 @@ export const manageEn = {
     saved: "Saved. Applies from the next message.",
     discard: "Discard",
     reset: "Reset",
+    resetUnsaved: "Reset and discard your unsaved text?",
     isReset: "The built-in text is used again.",
     takeBack: "Undo",
     line: "Line {{line}}: {{problem}}",

@@ -225,6 +225,7 @@ export const manageZh: ManageCatalogue = {
     saved: "已保存，从下一条消息起生效。",
     discard: "放弃修改",
     reset: "恢复默认",
+    resetUnsaved: "恢复默认并放弃未保存的内容？",
     isReset: "已恢复为内置文本。",
     takeBack: "撤回",
     line: "第 {{line}} 行：{{problem}}",

@@ -61,6 +61,28 @@ describe.skipIf(chromiumPath === undefined)("what is written and not saved", () 
     await question.waitFor({ state: "detached" });
   });
 
+  it("is asked about before the built-in prompt takes its place, and the saved one comes back", async () => {
+    const path = "/prompts/confirmation";
+    await save(path, "Say {keywords} at first.");
+    tab = await stage.open({ path });
+    const { page } = tab;
+    await field().fill("Say {keywords} later.");
+    const reset = page.getByRole("button", { name: "Reset" });
+    const question = page.getByRole("dialog");
+    await reset.click();
+    // A toast would say that it was reset.
+    await question.or(page.locator(".toast")).first().waitFor();
+    expect(await read(path)).toContain("at first");
+    await question.getByRole("button", { name: "Cancel" }).click();
+    expect(await field().inputValue()).toContain("later");
+    await reset.click();
+    await question.getByRole("button", { name: "Reset" }).click();
+    await expect.poll(() => read(path)).toContain('"source":"builtin"');
+    await expect.poll(() => field().inputValue()).not.toContain("later");
+    await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => read(path)).toContain("at first");
+  });
+
   it("is asked about before a former netlist takes its place", async () => {
     await openCircuit("asked.cir");
     const { page } = tab;
