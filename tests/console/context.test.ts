@@ -26,6 +26,10 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
   beforeAll(async () => {
     stage = await openStage((request) => {
       asked.push(request);
+      const last = request.messages.at(-1);
+      if (last?.role === "user" && String(last.content).includes("look twice")) {
+        return { toolCalls: [{ name: "list_files", arguments: { path: "." } }] };
+      }
       return { text: `You said: ${String(request.messages.at(-1)?.content)}` };
     });
   });
@@ -233,6 +237,39 @@ describe.skipIf(chromiumPath === undefined)("what the model sees", () => {
       const edit = page.getByRole("link", { name: "Edit this prompt" });
       await expect.poll(() => edit.getAttribute("href")).toBe(`/console/identity/${profile}`);
     }
+  });
+
+  it("stays at the request that was chosen while the chat goes on, and else is the newest", async () => {
+    const { client } = stage.server;
+    const { thread_id: thread } = await client.threads.create();
+    const turn = async (content: string): Promise<void> => {
+      await client.runs.wait(thread, "agent", { input: { messages: [{ role: "user", content }] } });
+    };
+    await turn("look twice");
+    tab = await stage.open({ path: `/t/${thread}/context` });
+    const { page } = tab;
+    const runs = page.getByRole("combobox", { name: "Run" });
+    const requests = page.getByRole("combobox", { name: "Requests" });
+    const shown = page.getByRole("group", { name: "What the model was sent" });
+    await shown.getByText("tool_call_id").first().waitFor();
+    await requests.selectOption({ index: 1 });
+    await expect.poll(() => shown.innerText()).not.toContain("tool_call_id");
+    const [run, request, text] = [await runs.inputValue(), await requests.inputValue(), await shown.innerText()];
+
+    // The page has read of the next call when it names its tokens.
+    const used = page.locator(".run-facts > div").filter({ hasText: "Tokens (estimated)" });
+    const before = await used.innerText();
+    await turn("and then");
+    await expect.poll(() => used.innerText()).not.toBe(before);
+    await expect.poll(() => runs.getByRole("option").count()).toBe(2);
+    expect([await runs.inputValue(), await requests.inputValue()]).toEqual([run, request]);
+    expect(await shown.innerText()).toBe(text);
+
+    // Who goes to the newest run gets the next one.
+    await runs.selectOption({ index: 0 });
+    await expect.poll(() => shown.innerText()).toContain("and then");
+    await turn("and last");
+    await expect.poll(() => shown.innerText()).toContain("and last");
   });
 
   it("is nothing before the first call", async () => {

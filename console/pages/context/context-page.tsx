@@ -144,7 +144,7 @@ function Context({ threadId, context, readAt }: { threadId: string; context: Thr
           </Disclosure>
         </li>
       </ul>
-      <SentRequests key={last.run_id} threadId={threadId} lastRunId={last.run_id} />
+      <SentRequests key={threadId} threadId={threadId} lastRunId={last.run_id} />
     </div>
   );
 }

@@ -15,10 +15,14 @@ import { count, longTime } from "../../text/time.ts";
 import { ChooseRun } from "../compare/choose-run.tsx";
 import { curlOf } from "./as-text.ts";
 
-/** The requests of a thread's runs: each as it was sent, and how it differs from the one that its node made before. */
+/**
+ * The requests of a thread's runs: each as it was sent, and how it differs from the one that its node made before. The newest one
+ * is shown, and each new one in its place, until a run or a request is chosen; who chooses the newest run sees the new ones again.
+ */
 export function SentRequests({ threadId, lastRunId }: { threadId: string; lastRunId: string }) {
   const { t } = useTranslation(work);
-  const [run, setRun] = useState(lastRunId);
+  const [chosen, setChosen] = useState<{ run: string; number?: number }>();
+  const run = chosen?.run ?? lastRunId;
   const filter = useMemo(() => ({ thread_id: threadId }), [threadId]);
   return (
     <section className="json-view context-request">
@@ -27,17 +31,33 @@ export function SentRequests({ threadId, lastRunId }: { threadId: string; lastRu
         label={t("context.run")}
         filter={filter}
         current={{ threadId, runId: run }}
-        onChoose={({ runId }) => setRun(runId)}
+        onChoose={({ runId }) => setChosen(runId === lastRunId ? undefined : { run: runId })}
       />
-      <RequestsOf key={run} threadId={threadId} runId={run} />
+      <RequestsOf
+        key={run}
+        threadId={threadId}
+        runId={run}
+        chosen={chosen?.number}
+        onChoose={(number) => setChosen({ run, number })}
+      />
     </section>
   );
 }
 
-function RequestsOf({ threadId, runId }: { threadId: string; runId: string }) {
+function RequestsOf({
+  threadId,
+  runId,
+  chosen,
+  onChoose,
+}: {
+  threadId: string;
+  runId: string;
+  /** The newest without one. */
+  chosen: number | undefined;
+  onChoose: (number: number) => void;
+}) {
   const { t } = useTranslation(work);
   const calls = useCallsOf(threadId, runId);
-  const [chosen, setChosen] = useState<number>();
   if (calls.isPending) return <Loading lines={3} />;
   if (calls.error !== null && calls.data === undefined) {
     return <Failed error={calls.error} onRetry={() => void calls.refetch()} />;
@@ -51,7 +71,7 @@ function RequestsOf({ threadId, runId }: { threadId: string; runId: string }) {
         className="filter"
         aria-label={t("context.requests")}
         value={number}
-        onChange={({ target }) => setChosen(Number(target.value))}
+        onChange={({ target }) => onChoose(Number(target.value))}
       >
         {list.map((call) => (
           <option key={call.number} value={call.number}>
