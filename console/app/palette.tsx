@@ -4,11 +4,11 @@ import MessageSquare from "icon:message-square";
 import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { useSettledWords } from "../api/search.ts";
 import { useThreads } from "../api/threads.ts";
 import { foundAddress } from "./addresses.ts";
 import { useAllCommands } from "./commands.ts";
 import { isComposing, shownKeys } from "./keys.ts";
+import { useSettled } from "./settled.ts";
 
 interface Entry {
   id: string;
@@ -26,7 +26,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const field = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const [words, setWords] = useState("");
-  const query = useSettledWords(words.trim());
+  const query = useSettled(words.trim());
   const commands = useAllCommands();
   const threads = useThreads(query === "" ? {} : { query });
   // At once: Enter must not take what stood there before the last letter.

@@ -26,12 +26,12 @@ export function useCircuit(name: string, language: string) {
   });
 }
 
-/** What a netlist that is being written holds. */
-export function useParsed(text: string, language: string, isWanted: boolean) {
+/** What a netlist that is being written holds; nothing without one. */
+export function useParsed(text: string | undefined, language: string) {
   return useQuery({
     queryKey: ["parsed-netlist", text, language],
     queryFn: ({ signal }) => request("/circuits/parse", Netlist, { method: "POST", body: { text }, signal }),
-    enabled: isWanted,
+    enabled: text !== undefined,
     placeholderData: (before) => before,
     staleTime: Infinity,
     gcTime: 0,

@@ -3,6 +3,7 @@ import { useTranslation } from "react-i18next";
 import { ApiError } from "../../api/client.ts";
 import { deleteOwnFile, saveOwnFile, useOwnFile, useOwnVerdict, type OwnKind } from "../../api/shaping/agents.ts";
 import { toolAddress } from "../../app/addresses.ts";
+import { useSettled } from "../../app/settled.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -32,8 +33,7 @@ export function OwnFileEditor({
   const { data, error, refetch } = useOwnFile(kind, name, true);
   const isGone = error instanceof ApiError && error.status === 404;
   const now = isGone || data === undefined ? undefined : { text: data.text, version: data.etag };
-  const text = draft?.text ?? now?.text ?? "";
-  const verdict = useOwnVerdict(kind, name, text);
+  const verdict = useOwnVerdict(kind, name, useSettled(draft?.text) ?? now?.text ?? "");
   if (data === undefined && error === null) return <Loading lines={6} />;
   if (error !== null && !isGone) return <Failed error={error} onRetry={() => void refetch()} />;
   return (
@@ -49,7 +49,8 @@ export function OwnFileEditor({
       }}
       again={refetch}
       onClose={onClose}
-      isUsable={verdict.data?.valid === true && !verdict.isPlaceholderData}
+      // The server refuses what cannot be used, also where the check of it has not come yet.
+      isUsable={verdict.data?.valid !== false}
     >
       {verdict.error !== null && <p className="problem">{visible(messageOf(verdict.error))}</p>}
       {verdict.data?.problems.map(({ severity, message, line }, at) => (

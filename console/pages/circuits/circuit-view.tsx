@@ -14,6 +14,7 @@ import { createThread, useThreads } from "../../api/threads.ts";
 import { circuitAddress, type CircuitPart } from "../../app/addresses.ts";
 import { useCommands } from "../../app/commands.ts";
 import { shownKeys } from "../../app/keys.ts";
+import { useSettled } from "../../app/settled.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -53,7 +54,7 @@ function OneCircuit({ circuit, part, now }: OneCircuitProps) {
   const { t, i18n } = useTranslation(manage);
   const { name } = circuit;
   const { draft, text, isChanged, change, drop, write, putBack } = useDraft(circuit, now);
-  const parsed = useParsed(text, i18n.language, draft !== undefined).data;
+  const parsed = useParsed(useSettled(draft?.text), i18n.language).data;
   const netlist = draft === undefined ? circuit.netlist : (parsed ?? circuit.netlist);
   const [net, setNet] = useState<string>();
   const iterations = useNumbered(name);

@@ -5,6 +5,7 @@ import { usePrompt, useVerdict, type PromptProblem, type PromptText } from "../.
 import { useCaller, useThreads } from "../../api/threads.ts";
 import { useCommands } from "../../app/commands.ts";
 import { shownKeys } from "../../app/keys.ts";
+import { useSettled } from "../../app/settled.ts";
 import { visible } from "../../markdown/links.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
@@ -109,7 +110,7 @@ function useThreadOfPreview(): [string | undefined, (threadId: string | undefine
 
 /** What the server says of the text, and whether it can be used. */
 function useChecked({ place, prompt, draft }: Editing, threadId: string | undefined) {
-  const verdict = useVerdict(place, draft?.text ?? prompt.content, threadId);
+  const verdict = useVerdict(place, useSettled(draft?.text) ?? prompt.content, threadId);
   // What is missing in a preview is no fault of the text.
   const problems = (verdict.data?.problems ?? []).filter(({ kind }) => kind !== "missing_value");
   return { verdict, problems, isUsable: !problems.some(({ severity }) => severity === "error") };

@@ -8,7 +8,7 @@ import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import { foundAddress, threadAddress } from "../../app/addresses.ts";
 import { useCommands } from "../../app/commands.ts";
-import { useSettledWords } from "../../api/search.ts";
+import { useSettled } from "../../app/settled.ts";
 import { importThread, readNextPage, useThreads } from "../../api/threads.ts";
 import type { ThreadInfo } from "../../api/shapes.ts";
 import { IconButton } from "../../parts/button.tsx";
@@ -40,7 +40,7 @@ export function ThreadList({ onOpen }: { onOpen: () => void }) {
   const [wantsFilters, setWantsFilters] = useState(false);
   const showsFilters = wantsFilters || filter.isSet;
   const field = useRef<HTMLInputElement>(null);
-  const query = useSettledWords(words.trim());
+  const query = useSettled(words.trim());
   const { archived, ...others } = filter.wanted;
   // What is looked for may be in the archive.
   const threads = useThreads(

@@ -117,4 +117,56 @@ describe.skipIf(chromiumPath === undefined)("what is written and not saved", () 
     await expect.poll(stored).toBe(netlist("1k"));
     await question.waitFor({ state: "detached" });
   });
+
+  it.each([
+    // And how many tokens it has.
+    [
+      "a prompt",
+      2,
+      /\/(prompts\/confirmation\/validate|tokens\/count)$/u,
+      () => Promise.resolve("/prompts/confirmation"),
+    ],
+    [
+      "a rule",
+      1,
+      /\/rules\/.*\/validate$/u,
+      async () => {
+        await writeFileOf(".autocoderrules/kind.md", "---\nalwaysApply: true\n---\nBe.\n");
+        return "/rules?path=.autocoderrules/kind.md";
+      },
+    ],
+    [
+      "a circuit",
+      1,
+      /\/circuits\/parse$/u,
+      async () => {
+        await writeFileOf("typed.cir", netlist("1k"));
+        return "/circuits?name=typed.cir&part=netlist";
+      },
+    ],
+  ])("is checked when the typing pauses, not at each key: %s (UI-14)", async (_, requests, checks, begin) => {
+    tab = await stage.open({ path: await begin() });
+    const { page } = tab;
+    await page.clock.install();
+    await page.reload();
+    const opens = page.getByRole("button", { name: /^Edit/u });
+    await field().or(opens).first().waitFor();
+    if ((await field().count()) === 0) await opens.first().click();
+    await field().press("ControlOrMeta+Home");
+    const checked: string[] = [];
+    page.on("request", (request) => {
+      if (checks.test(request.url())) checked.push(request.postData() ?? "");
+    });
+    const typed = () => checked.filter((body) => body.includes("Q"));
+    await page.clock.pauseAt(Number(await page.evaluate("Date.now()")) + 60_000);
+    try {
+      await field().pressSequentially("Quern");
+      await page.clock.runFor(299);
+      expect(typed()).toEqual([]);
+    } finally {
+      // The next test may get the same page.
+      await page.clock.resume();
+    }
+    await expect.poll(typed).toEqual(Array.from({ length: requests }, () => expect.stringContaining("Quern")));
+  });
 });

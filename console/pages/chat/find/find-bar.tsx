@@ -8,7 +8,8 @@ import { useLocation, useSearch } from "wouter";
 import { messageAddress } from "../../../app/addresses.ts";
 import { useCommands, type Command } from "../../../app/commands.ts";
 import { isComposing } from "../../../app/keys.ts";
-import { useHits, useSettledWords } from "../../../api/search.ts";
+import { useSettled } from "../../../app/settled.ts";
+import { useHits } from "../../../api/search.ts";
 import { IconButton } from "../../../parts/button.tsx";
 import { messageOf } from "../../../parts/states.tsx";
 import { useOpenThread } from "../thread-context.tsx";
@@ -22,7 +23,7 @@ export function FindBar({ onClose }: { onClose: () => void }) {
   const search = useSearch();
   const field = useRef<HTMLInputElement>(null);
   const [words, setWords] = useState("");
-  const query = useSettledWords(words.trim());
+  const query = useSettled(words.trim());
   const found = useHits(id, query);
   const hits = useMemo(() => found.data?.pages.toReversed().flatMap((page) => page.hits) ?? [], [found.data]);
   const total = found.data?.pages[0]?.total ?? 0;
