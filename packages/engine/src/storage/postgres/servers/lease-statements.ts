@@ -71,3 +71,15 @@ export const requestHeartbeats = "SELECT pg_notify($1, $2)";
 export const LeaseRow = z.object({ id: z.number(), until: z.string() });
 /** Removes the servers whose leases have expired. */
 export const deleteExpiredServers = "DELETE FROM servers WHERE lease_until < now() AND id <> $1";
+/** Removes a server. Runs that it has not released count as crashed. */
+export const deleteServer = "DELETE FROM servers WHERE id = $1";
+/**
+ * Removes a server that others have not removed, and releases its runs without counting a crash. Its row is locked first: nobody
+ * takes a run of a server that is registered. The count makes PostgreSQL remove it last.
+ */
+export const releaseRunsAndDeleteServer = `WITH own AS (SELECT id FROM servers WHERE id = $1 FOR UPDATE), released AS (
+    UPDATE runs SET parked = true, owner = NULL
+    WHERE id IN (SELECT run FROM open_runs WHERE server = $1) AND owner = (SELECT id FROM own) AND status = 'running'
+    RETURNING id
+  )
+  DELETE FROM servers WHERE id = $1 AND (SELECT count(*) FROM released) >= 0`;

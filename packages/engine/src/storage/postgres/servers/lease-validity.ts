@@ -21,3 +21,22 @@ export function isLeaseValid(
 ): boolean {
   return Math.max(at.monotonic - sent.monotonic, at.wall - sent.wall) < ttl - margin;
 }
+
+/** Whether a timer that fires every `milliseconds` was late by as much: something blocked or froze the process. */
+export class IntervalWatch {
+  readonly #milliseconds: number;
+  #firedAt = performance.now();
+  /** Remains true until the caller resets it. */
+  wasLate = false;
+
+  constructor(milliseconds: number) {
+    this.#milliseconds = milliseconds;
+  }
+
+  /** The timer has fired. */
+  fired(): void {
+    const now = performance.now();
+    this.wasLate ||= now - this.#firedAt >= 2 * this.#milliseconds;
+    this.#firedAt = now;
+  }
+}

@@ -17,10 +17,10 @@ import {
   findUnacknowledged,
   UnacknowledgedRow,
 } from "./lease-statements.ts";
-import { serversOfProcess, removeEndedServers } from "./ended-servers.ts";
+import { serversOfProcess, removeEndedServers, removeServer } from "./ended-servers.ts";
 import { ServerCapabilities } from "./capabilities.ts";
 import { thisProcess } from "./process-identity.ts";
-import { isLeaseValid, type ClockReading, readClocks } from "./lease-validity.ts";
+import { IntervalWatch, isLeaseValid, type ClockReading, readClocks } from "./lease-validity.ts";
 
 /** Default seconds without a heartbeat before other servers take over the runs of a server. */
 const defaultLease = 5;
@@ -59,6 +59,8 @@ export class ServerLease implements Cluster {
   #predecessors: Values | undefined;
   /** Whether other servers may have taken over its runs. It joins again once the database answers. */
   #isLost = false;
+  /** Whether the process was blocked or frozen since the last renewal. */
+  readonly #interval = new IntervalWatch(heartbeatInterval);
   #onLeaseLost: () => void = () => undefined;
   #onHeartbeat: (found: HeartbeatResult) => void = () => undefined;
   #onRunsOrphaned: () => void = () => undefined;
@@ -85,7 +87,8 @@ export class ServerLease implements Cluster {
     const lease = new ServerLease(url, seconds, schema, version);
     try {
       await lease.#join();
-      lease.#timer = setInterval(() => void lease.#heartbeat(), heartbeatInterval).unref();
+      const tick = (): void => (lease.#interval.fired(), void lease.#heartbeat());
+      lease.#timer = setInterval(tick, heartbeatInterval).unref();
       while (!(await lease.#isAcknowledged())) await sleep(heartbeatInterval / 20);
       await lease.#heartbeat();
       return lease;
@@ -195,7 +198,7 @@ export class ServerLease implements Cluster {
     clearTimeout(this.#expiryTimer);
     await this.#renewing;
     // Without PostgreSQL the lease expires by itself; the server still has to close the rest.
-    await this.#removeOwnRow().catch(() => undefined);
+    await removeServer(this.#database, this.#id).catch(() => undefined);
     this.#onRunsOrphaned();
     if (serversOfProcess.size === 0) resetClusterTime();
     await this.#database.close();
@@ -245,6 +248,7 @@ export class ServerLease implements Cluster {
       if (!is_alive || this.#isLost) return await this.#rejoin();
       if (!this.#isValid(this.#renewedAt)) this.#validSince = sent;
       this.#renewedAt = sent;
+      this.#interval.wasLate = false;
       if (!(await this.#isAcknowledged())) this.heartbeatSoon();
       // After an outage all leases have expired: each server first gets the time to renew its own.
       if (silent > 0 && !this.#isValid(this.#validSince)) await this.#removeExpired();
@@ -282,16 +286,12 @@ export class ServerLease implements Cluster {
 
   async #rejoin(): Promise<void> {
     this.#loseLease();
-    await this.#removeOwnRow();
+    // An outage of the database is no crash of the runs. What blocks the process may be one of them, and counts as one.
+    await removeServer(this.#database, this.#id, { releasesRuns: !this.#interval.wasLate });
     this.#onRunsOrphaned();
     await this.#join();
-    this.#isLost = false;
+    this.#isLost = this.#interval.wasLate = false;
     this.heartbeatSoon();
-  }
-
-  async #removeOwnRow(): Promise<void> {
-    serversOfProcess.delete(this.#id);
-    await this.#database.change("DELETE FROM servers WHERE id = $1", [this.#id]);
   }
 
   #isValid(sent: ClockReading, at = readClocks()): boolean {
