@@ -104,7 +104,7 @@ function openAgent({ config, workspace, logger, storage, items, graphs, custom }
   let runs: Runs | undefined;
   let endConsole: (() => void) | undefined;
   const forRuns = { storage, logger, services, invokeCallbacks, onConversation: titles.consider };
-  const forModelRoutes = { models, modelServices, ollama, tokens, settings };
+  const forModelRoutes = { models, modelServices, ollama, tokens, settings, exchangeFiles: storage.files?.exchange };
   const forRoutes = { ...forModelRoutes, prompts, rules, agents, toolkits, toolkitServices };
   return {
     runs: agentRuns({ ...forRuns, forget: (id) => toolkitParts.forget(id) }),

@@ -1,8 +1,15 @@
+import { Hono } from "hono";
 import type { ManualTools } from "../sessions/manual/manual-run.ts";
 import { ownManual, ownOperations } from "../sessions/scope/own-tools.ts";
 import { toolkits } from "../toolkits/index.ts";
 import type { Operations } from "../tools/undo/operations.ts";
-import type { HttpApp, HttpExtension, HttpServices, SharedServices } from "@millrace/engine/http/environment";
+import type {
+  HttpApp,
+  HttpEnvironment,
+  HttpExtension,
+  HttpServices,
+  SharedServices,
+} from "@millrace/engine/http/environment";
 import type { ConsoleBuild } from "./console/console-build.ts";
 import { consoleRoutes } from "./console/console-routes.ts";
 import type { AgentParts, OwnProductServices, SharedProductServices } from "./product-services.ts";
@@ -73,6 +80,25 @@ const resources: readonly ((shared: SharedProductServices) => HttpApp)[] = [
   uploadRoutes,
 ];
 
+/** The paths of what is in files that the servers of a database share; see `agent` in `server.ts`. */
+const sharedPaths = ["/settings", "/models/*", "/prompts/*", "/identity/*"];
+
+/** Applies a change to what all servers have, and answers when the others can have it: the next request may reach one of them. */
+function shareChanges({ exchangeFiles }: SharedProductServices): HttpApp {
+  const routes: HttpApp = new Hono<HttpEnvironment>();
+  if (exchangeFiles === undefined) return routes;
+  for (const path of sharedPaths) {
+    routes.use(path, async ({ req }, next) => {
+      if (req.method === "GET") return await next();
+      await exchangeFiles();
+      await next();
+      // In an outage the others have it as soon as the database is back.
+      await exchangeFiles().catch(() => undefined);
+    });
+  }
+  return routes;
+}
+
 /** What our agent adds to the server's API. */
 export function agentHttp(
   shared: SharedServices,
@@ -82,7 +108,7 @@ export function agentHttp(
   const { operations, manual, ...agent } = parts;
   return {
     routes: () => [
-      ...resources.map((routes) => routes({ ...shared, ...agent })),
+      ...[shareChanges, ...resources].map((routes) => routes({ ...shared, ...agent })),
       ...toolkits.flatMap(({ routes }) => routes.map((routesOf) => routesOf())),
       ...(consoleBuild === undefined ? [] : [consoleRoutes(consoleBuild)]),
     ],

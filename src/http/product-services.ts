@@ -34,6 +34,8 @@ export interface AgentParts extends ToolkitParts {
   ollama: OllamaService;
   /** Settings that can change at runtime. */
   settings: LiveSettings;
+  /** Where several servers share files; see `SharedFiles`. */
+  exchangeFiles: (() => Promise<void>) | undefined;
 }
 
 /** Parts for building the agent's routes. */

@@ -43,4 +43,29 @@ describe.skipIf(postgres === undefined)("settings and prompts of servers on one 
       for (const server of servers) await server.remove();
     }
   });
+
+  it("are changed at one after the other, each time from what the last one has left", async () => {
+    const database = (await postgres?.create()) ?? "";
+    const [one, other] = [
+      await startTestServer({ database, leaseSeconds: 60 }),
+      await startTestServer({ database, leaseSeconds: 60 }),
+    ];
+    const change = async (server: TestServer, changes: Record<string, number | null>): Promise<number> =>
+      (await server.send("PATCH", "/settings", changes)).status;
+    const changed = async (server: TestServer): Promise<string[]> => {
+      const text = await (await server.send("GET", "/settings")).text();
+      return [...text.matchAll(/"name":"(\w+)","value":\d+,"source":"changed"/gu)].map(([, name = ""]) => name);
+    };
+    try {
+      expect(await change(one, { MILLRACE_TOOL_RATE: 51 })).toBe(200);
+      expect(await change(other, { MILLRACE_TOOL_RATE: null, MILLRACE_MODEL_RATE: 3 })).toBe(200);
+      expect(await change(one, { MILLRACE_MODEL_REQUESTS: 4 })).toBe(200);
+      const left = ["MILLRACE_MODEL_RATE", "MILLRACE_MODEL_REQUESTS"];
+      for (const server of [one, other])
+        await expect.poll(async () => (await changed(server)).toSorted()).toEqual(left);
+    } finally {
+      await one.remove();
+      await other.remove();
+    }
+  });
 });

@@ -66,7 +66,7 @@ describe.skipIf(postgres === undefined)("a lease that two servers lose", { timeo
       await one.sessions.create(sessionRecord("s1"));
       await one.runs.admit(runRecord("r1", "s1"), { hasRoom: true });
       const { id } = one.cluster;
-      // Longer than the server trusts its lease, and shorter than the lease: nobody else has removed it.
+      // Longer than the server trusts its lease, and shorter than the lease: the other server has not removed it.
       const until = performance.now() + (lease - 1) * 1_000 + 300;
       while (performance.now() < until);
       await expect.poll(() => one.cluster.id).not.toBe(id);

@@ -59,6 +59,14 @@ class SharedFolder {
     });
   }
 
+  /** `SharedFiles.exchange`. */
+  async exchange(): Promise<void> {
+    while (this.#working !== undefined) await this.#working;
+    const exchanged = this.#exchange(true);
+    this.#working = exchanged.catch(() => void (this.#mustAsk = true)).finally(() => (this.#working = undefined));
+    await exchanged;
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#working;
@@ -193,7 +201,7 @@ export async function withSharedFolder(
   };
   try {
     await folder.start();
-    return { ...opened, close };
+    return { ...opened, files: { ...files, exchange: () => folder.exchange() }, close };
   } catch (error) {
     await close();
     throw error;

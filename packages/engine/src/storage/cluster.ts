@@ -80,6 +80,11 @@ export interface SharedFiles {
   get(name: string): Promise<SharedFile | undefined>;
   /** Compare and set: stores the file as the successor of `version` (0: none). False when that is no longer the newest. */
   put(file: SharedFile): Promise<boolean>;
+  /**
+   * Takes what the other servers have changed, and gives them what has changed here; otherwise both happen within a second.
+   * Absent without shared files. Throws what the storage throws.
+   */
+  exchange?: () => Promise<void>;
 }
 
 /** The session of a client of the Model Context Protocol. */

@@ -74,8 +74,8 @@ export const deleteExpiredServers = "DELETE FROM servers WHERE lease_until < now
 /** Removes a server. Runs that it has not released count as crashed. */
 export const deleteServer = "DELETE FROM servers WHERE id = $1";
 /**
- * Removes a server that others have not removed, and releases its runs without counting a crash. Its row is locked first: nobody
- * takes a run of a server that is registered. The count makes PostgreSQL remove it last.
+ * Removes a server that others have not removed, and releases its runs without counting a crash. Its row is locked first: others
+ * take no run of a server that is registered. The count makes PostgreSQL remove it last.
  */
 export const releaseRunsAndDeleteServer = `WITH own AS (SELECT id FROM servers WHERE id = $1 FOR UPDATE), released AS (
     UPDATE runs SET parked = true, owner = NULL
