@@ -200,7 +200,9 @@ describe("the compose files", () => {
     for (const { volumes: own, depends_on, environment, ...server } of Object.values(servers)) {
       // All of them are as the one of compose.yaml, but none has an address of its own.
       expect({ ...server, ports: alone.ports }).toEqual({ ...alone, volumes: undefined, environment: undefined });
-      expect({ depends_on, environment }).toEqual({
+      const { MILLRACE_CODE_VERSION: version, ...others } = environment;
+      expect(version).toMatch(/^\$\{MILLRACE_CODE_VERSION:-\}$/u);
+      expect({ depends_on, environment: others }).toEqual({
         ...beside,
         environment: { ...beside.environment, ...alone.environment },
       });
@@ -247,7 +249,15 @@ describe("the configurations in docs/operate/operations.md", () => {
     const values = Object.fromEntries(
       [...unit.matchAll(/^(\w+)=(.*)$/gmu)].map(([, name = "", value = ""]) => [name, value]),
     );
-    expect(Object.keys(values)).toEqual(["After", "User", "WorkingDirectory", "ExecStart", "Restart", "WantedBy"]);
+    expect(Object.keys(values)).toEqual([
+      "After",
+      "User",
+      "WorkingDirectory",
+      "ExecStart",
+      "Restart",
+      "RestartPreventExitStatus",
+      "WantedBy",
+    ]);
     const [node = "", ...words] = values["ExecStart"]?.split(" ") ?? [];
     expect(node).toBe(`${values["WorkingDirectory"]}/node_modules/.bin/node`);
     expect(words.filter((word) => !word.startsWith("-")).map(isThere)).toEqual([true]);
