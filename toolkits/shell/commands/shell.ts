@@ -41,12 +41,13 @@ export interface ShellRequest {
 
 /**
  * Settings of commands: `hidden` paths are invisible in the sandbox (the program's own data and keys), `search` finds
- * the sandbox.
+ * the sandbox, `hasOtherServers` tells whether commands of a session may run at other servers.
  */
 interface ShellSettings {
   sandbox: "auto" | "off";
   hidden: readonly string[];
   search?: () => Promise<string | undefined>;
+  hasOtherServers?: () => boolean;
 }
 
 interface Task {
@@ -75,6 +76,11 @@ export class Shell {
   constructor(settings: ShellSettings) {
     this.#settings = settings;
     this.#search = settings.search ?? createSandboxSearch();
+  }
+
+  /** Whether commands of a session may run at other servers, which this one cannot list. */
+  get hasOtherServers(): boolean {
+    return this.#settings.hasOtherServers?.() ?? false;
   }
 
   /** The cached path of the sandbox program; `undefined` if commands currently run without one. */

@@ -152,6 +152,15 @@ describe.each(kinds)("a command, with the sandbox %s", (setting) => {
     expect(await attend("kill")).toMatchObject({ errorType: "missing_parameter" });
   });
 
+  it("is not said to be missing at a server that is one of several: another one may run it", async () => {
+    fixture.shell = new Shell({ sandbox: "off", hidden: [], hasOtherServers: () => true });
+    const listed = await fixture.call(backgroundCommands, { action: "list" });
+    const elsewhere = "A command that another server has started may still run there.";
+    expect(listed.content).toBe(`Nothing runs in the background of this conversation at this server. ${elsewhere}`);
+    const killed = await fixture.call(backgroundCommands, { action: "kill", command_id: "command-1" });
+    expect(killed).toMatchObject({ errorType: "not_found", suggestion: elsewhere });
+  });
+
   it("stays not in the background when the stop comes while it begins", async () => {
     const words = ["sleep", "1071"];
     const stopped = AbortSignal.abort(new Error("stopped"));

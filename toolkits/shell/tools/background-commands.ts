@@ -39,7 +39,7 @@ async function attend(
   const shell = toolkitServices.get(shellKey);
   switch (action) {
     case "list":
-      return listed(shell.list(sessionId));
+      return listed(shell.list(sessionId), shell);
     case "cleanup": {
       const gone = shell.cleanUp(sessionId);
       return success(gone.length === 0 ? "None of them has ended." : `Forgotten: ${gone.join(", ")}.`, {
@@ -61,8 +61,10 @@ async function one(
   if (id === undefined) return failure("missing_parameter", `${action} needs a command_id.`, "list shows them.");
   const task =
     action === "kill" ? await shell.kill(sessionId, id) : shell.list(sessionId).find((known) => known.id === id);
-  if (task === undefined)
-    return failure("not_found", `There is no ${id} in the background of this conversation.`, "list shows them.");
+  if (task === undefined) {
+    const message = `There is no ${id} in the background of this conversation${shell.hasOtherServers ? here : ""}.`;
+    return failure("not_found", message, shell.hasOtherServers ? elsewhere : "list shows them.");
+  }
   const message = line(task);
   return success(message, {
     content: `${message}\n${task.output.trim() === "" ? "(no output)" : task.output.trimEnd()}`,
@@ -71,15 +73,20 @@ async function one(
   });
 }
 
-function listed(tasks: readonly BackgroundCommand[]): ToolResult {
+/** What a server that is one of several adds: where it has looked, and what that means. */
+const [here, elsewhere] = [" at this server", "A command that another server has started may still run there."];
+
+function listed(tasks: readonly BackgroundCommand[], { hasOtherServers }: Shell): ToolResult {
   const data = tasks.map(({ id, command, status, begun_at, ended_at, exit_code }) => {
     return { id, command, status, begun_at, ended_at, exit_code };
   });
   if (tasks.length === 0) {
-    return success("Nothing runs in the background of this conversation.", {
-      data,
-      message_zh: "此对话没有后台命令。",
-    });
+    return hasOtherServers
+      ? success(`Nothing runs in the background of this conversation${here}. ${elsewhere}`, {
+          data,
+          message_zh: "此对话在本服务器上没有后台命令；其他服务器启动的命令可能仍在那里运行。",
+        })
+      : success("Nothing runs in the background of this conversation.", { data, message_zh: "此对话没有后台命令。" });
   }
   const running = tasks.filter(({ status }) => status === "running").length;
   const message = `${running} of ${tasks.length} run.`;
