@@ -3,6 +3,7 @@ import { z } from "zod";
 import { startReceiver } from "@millrace/testing/webhook-receiver";
 import { eventsOf, readEvents, type ReadEvent } from "@millrace/testing/read-events";
 import { startPostgres, type TestPostgres } from "../support/processes/postgres.ts";
+import { command, isEnd, openEvents, type WireEvent } from "../support/requests/protocol-client.ts";
 import { openGate } from "../support/test-graphs.ts";
 import { rowsOf, startTestServer, type TestServer } from "../support/test-server.ts";
 
@@ -91,6 +92,30 @@ describe.each([
     expect(events.map(({ event }) => event)).not.toContain("gap");
     expect(Number(events[0]?.id)).toBe(ahead + 1);
     expect(places(events).at(-1)).toBe(199);
+  });
+
+  it("follow the thread by the event protocol: a command to one server, its events at the other, and from where they left", async () => {
+    const [a, b] = await startBoth(changes);
+    const thread = crypto.randomUUID();
+    const gate = crypto.randomUUID();
+    const filter = { channels: ["custom", "lifecycle"] };
+    const early = await openEvents(b, thread, filter);
+    const input = { events: 60, size: 20, gate };
+    expect(await command(a, thread, "run.start", { assistant_id: "flood", input })).toMatchObject({ type: "success" });
+    const Custom = z.object({ payload: z.object({ at: z.number() }) });
+    const placeOf = ({ params }: WireEvent): number | undefined => Custom.safeParse(params.data).data?.payload.at;
+    const begun = await early.until((event) => placeOf(event) === 9);
+    await early.leave();
+    const since = begun.at(-1)?.seq;
+    const readers = await Promise.all([
+      openEvents(a, thread, { ...filter, since }),
+      openEvents(b, thread, { ...filter, since }),
+    ]);
+    openGate(gate);
+    const ends = await Promise.all(readers.map((reader) => reader.until(isEnd)));
+    for (const reader of readers) await reader.leave();
+    for (const events of ends) expect([...begun, ...events].flatMap((event) => placeOf(event) ?? [])).toEqual(upTo(60));
+    expect(ends.map((events) => events.map(({ seq }) => seq))[1]).toEqual(ends[0]?.map(({ seq }) => seq));
   });
 
   it("receive the rest of a stateless run whose first reader has gone", async () => {
