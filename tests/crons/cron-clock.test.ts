@@ -208,6 +208,25 @@ describe("the clock of crons", () => {
     expect(await stored.get("elsewhere")).toMatchObject({ status: "pending" });
   });
 
+  it("starts the run of a date whose thread another server, which was refused, takes back at that moment", async () => {
+    const { sessions, runs: stored } = storage;
+    let isFirst = true;
+    const create: typeof sessions.create = async (...session) => {
+      const made = await sessions.create(...session);
+      if (isFirst) await sessions.deleteUnused(made.session_id);
+      isFirst = false;
+      return made;
+    };
+    storage = { ...storage, sessions: { ...sessions, create } };
+    await make({ session_id: null });
+    start();
+    await pass(11);
+    const { sessions: found } = await sessions.search({ limit: 10, offset: 0, metadata: { cron_id: cronId } });
+    expect(found).toHaveLength(1);
+    const all = await stored.list(found[0]?.session_id ?? "", { limit: 10, offset: 0 });
+    expect(all).toMatchObject([{ metadata: { cron_date: iso(10) } }]);
+  });
+
   it.each([{ payload: { assistant_id: "gone" } }, { schedule: "of old" }, { timezone: "Mars/Base" }])(
     "goes on with the others when one with %j cannot be run",
     async (fields) => {

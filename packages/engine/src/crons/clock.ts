@@ -59,7 +59,7 @@ export function startCronClock(parts: ClockParts): CronClock {
   const { crons } = storage;
 
   /** Whether the cron is done for this date. Never throws. */
-  async function takeTurn(cron: Cron & { next_run_date: string }): Promise<boolean> {
+  async function takeTurn(cron: DueCron): Promise<boolean> {
     const { cron_id, next_run_date: due } = cron;
     try {
       const { run, missed } = await startCronRun(cron, parts);
@@ -125,6 +125,9 @@ interface CronRunParts {
   toRequest: (payload: Cron["payload"], session: Session, temporary: boolean) => Promise<RunRequest>;
 }
 
+/** A cron with a date that is due. */
+type DueCron = Cron & { next_run_date: string };
+
 /** A started run, and the number of further missed dates it stands for. */
 interface CronStart {
   run: Run;
@@ -136,30 +139,40 @@ interface CronStart {
  * written in the transaction that admits the run, so a crash neither repeats nor loses it. Throws what `Runs.start`
  * throws, and `invalid_state` for a cron changed meanwhile.
  */
-async function startCronRun(cron: Cron & { next_run_date: string }, parts: CronRunParts): Promise<CronStart> {
+async function startCronRun(cron: DueCron, parts: CronRunParts): Promise<CronStart> {
+  const { sessions } = parts.storage;
+  for (;;) {
+    const session = await sessionOf(cron, askerOf(cron), parts);
+    try {
+      return await startIn(session, cron, parts);
+    } catch (error) {
+      if (cron.session_id !== null) throw error;
+      // Another server may have started the run.
+      const isDeleted = await sessions.deleteUnused(session.session_id);
+      const isGone = !isDeleted && isAppError(error) && error.code === "not_found";
+      if (!isGone || (await sessions.get(session.session_id)) !== undefined) throw error;
+      // Another server was refused and deleted the session: that says nothing about this run.
+    }
+  }
+}
+
+async function startIn(session: Session, cron: DueCron, parts: CronRunParts): Promise<CronStart> {
   const { cron_id, next_run_date: due } = cron;
   const now = new Date(clusterTime());
   const missed = datesBetween(cron, new Date(due), now);
   const asker = askerOf(cron);
-  const session = await sessionOf(cron, asker, parts);
-  try {
-    const temporary = cron.session_id === null && cron.on_run_completed === "delete";
-    const request = await parts.toRequest(cron.payload, session, temporary);
-    const cronMetadata = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
-    const run = await parts.runs.start(session, {
-      ...request,
-      // Metadata written by the rules of `auth.path` must win over the client's.
-      metadata: { ...cron.metadata, ...request.metadata, ...cronMetadata },
-      cron: { cron_id, due, next: nextDate(cron, now) },
-      // The thread may be shared by another owner.
-      ...(isUser(asker) && { owner: asker }),
-    });
-    return { run, missed };
-  } catch (error) {
-    // Another server may have started the run.
-    if (cron.session_id === null) await parts.storage.sessions.deleteUnused(session.session_id);
-    throw error;
-  }
+  const temporary = cron.session_id === null && cron.on_run_completed === "delete";
+  const request = await parts.toRequest(cron.payload, session, temporary);
+  const cronMetadata = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
+  const run = await parts.runs.start(session, {
+    ...request,
+    // Metadata written by the rules of `auth.path` must win over the client's.
+    metadata: { ...cron.metadata, ...request.metadata, ...cronMetadata },
+    cron: { cron_id, due, next: nextDate(cron, now) },
+    // The thread may be shared by another owner.
+    ...(isUser(asker) && { owner: asker }),
+  });
+  return { run, missed };
 }
 
 /**
@@ -175,11 +188,7 @@ function askerOf({ owner, payload }: Cron): string | null {
 /**
  * The session of a thread's cron, or a new one. The same date gives the same session, so a crash leaves no second one.
  */
-async function sessionOf(
-  cron: Cron & { next_run_date: string },
-  owner: string | null,
-  { storage }: CronRunParts,
-): Promise<Session> {
+async function sessionOf(cron: DueCron, owner: string | null, { storage }: CronRunParts): Promise<Session> {
   const { session_id, cron_id, next_run_date, payload } = cron;
   if (session_id === null) {
     const { sessions } = storage;
