@@ -5,7 +5,7 @@ import { rollBack } from "@millrace/engine/runs/remove-run";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { runRecord, sessionRecord } from "../contract/records.ts";
 import { openGate } from "../support/test-graphs.ts";
-import { startPostgres } from "../support/processes/postgres.ts";
+import { startPostgres, withClient } from "../support/processes/postgres.ts";
 import { createServers, type Servers } from "./two-servers.ts";
 
 const postgres = await startPostgres();
@@ -255,6 +255,23 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     // Outside of a lease the same writes are allowed.
     await put(1);
     expect(await servers.query("SELECT count(*) FROM checkpoint_rows")).toEqual([{ count: "2" }]);
+  });
+
+  it("refuse a write whose transaction began before the lease on the session expired, and went on after it", async () => {
+    const one = await servers.open();
+    await one.sessions.create(sessionRecord("s1"));
+    await one.sessions.withLease?.("s1", async () => {
+      const update = await withClient(servers.url, async (client) => {
+        await client.query("BEGIN; SELECT FROM sessions FOR NO KEY UPDATE");
+        const sent = one.sessions.update("s1", { metadata: { by: "hand" } }).catch((error: unknown) => error);
+        const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%is_own%'";
+        await expect.poll(() => servers.query(waiting)).toHaveLength(1);
+        await client.query("UPDATE sessions SET turn_until = clock_timestamp(); COMMIT");
+        return await sent;
+      });
+      expect(update).toMatchObject({ code: "conflict" });
+    });
+    expect((await one.sessions.get("s1"))?.metadata).toEqual(sessionRecord("s1").metadata);
   });
 
   it("see each other's checkpoints, also after a delete", async () => {

@@ -18,8 +18,12 @@ export interface SessionLease {
 export const currentSessionLease = new AsyncLocalStorage<SessionLease>();
 
 const FenceRow = z.object({ is_own: z.boolean().nullable() });
-/** Checks the token and locks the session, for which admissions, claims and other leases wait. */
-const fence = `SELECT turn = $2 AND turn_until >= now() AS is_own FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE`;
+/**
+ * Locks the session, for which admissions, claims and other leases wait, and then checks the token. Not with `now()`, which is
+ * when the transaction began: since then the lease may have expired, and a run may have started.
+ */
+const fence = `WITH locked AS MATERIALIZED (SELECT turn, turn_until FROM sessions WHERE session_id = $1 FOR NO KEY UPDATE)
+  SELECT turn = $2 AND turn_until >= clock_timestamp() AS is_own FROM locked`;
 
 /** A database that fences the writes of a session lease: each transaction checks that the lease is still valid. */
 export class FencedDatabase extends PostgresDatabase {

@@ -17,8 +17,8 @@ const take = `WITH t AS (
     UPDATE sessions SET turn = $2, turn_until = ${until}
     WHERE session_id = $1 AND (turn_until IS NULL OR turn_until < now()) RETURNING id, ${asyncCommit}
   ) SELECT EXISTS (SELECT FROM t) AS is_taken, EXISTS (SELECT FROM sessions WHERE session_id = $1) AS is_there`;
-/** An expired lease cannot be renewed: a run may have started since. */
-const renew = `UPDATE sessions SET turn_until = ${until} WHERE session_id = $1 AND turn = $2 AND turn_until >= now() RETURNING ${asyncCommit}`;
+/** An expired lease cannot be renewed: a run may have started since, also while this waited for the row. */
+const renew = `UPDATE sessions SET turn_until = ${until} WHERE session_id = $1 AND turn = $2 AND turn_until >= clock_timestamp() RETURNING ${asyncCommit}`;
 /** Returns whether runs wait for the end of the lease. */
 const release = `UPDATE sessions SET turn = NULL, turn_until = NULL WHERE session_id = $1 AND turn = $2
   RETURNING EXISTS (SELECT FROM open_runs WHERE session = sessions.id) AS are_waiting, ${asyncCommit}`;
