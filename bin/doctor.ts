@@ -66,7 +66,9 @@ export async function doctor(enter: () => Promise<Place>): Promise<boolean> {
     const config = currentConfig(defaults);
     let hasRules = false;
     await look("folders", () => `workspace ${prepareFolders(config)}, data ${config.dataDir}`);
-    await look("database", () => databaseText(config));
+    const notes: string[] = [];
+    await look("database", () => databaseText(config, notes));
+    for (const note of notes) report("database", "note", note);
     await look("port", () => portText(config));
     await look("graphs", async () => {
       const { auth } = await openCustomParts(config.graphs, createLogger("silent"));
@@ -109,9 +111,11 @@ async function graphsText({ graphs: file, loadSeconds }: Config): Promise<string
   });
 }
 
-async function databaseText({ dataDir, conversations, database }: Config): Promise<string> {
+/** How the database is. Adds to `notes` what should be done about it. */
+async function databaseText({ dataDir, conversations, database }: Config, notes: string[]): Promise<string> {
   if (database !== undefined) {
-    const { place, version, bytes, hasSchema } = await inspectPostgres(database);
+    const { place, version, bytes, hasSchema, note } = await inspectPostgres(database);
+    if (note !== undefined) notes.push(note);
     const content = hasSchema
       ? `${(bytes / 1024 / 1024).toFixed(1)} MB`
       : "a start makes its tables, or brings them up to date";

@@ -8,7 +8,7 @@ import { PostgresDatabase } from "@millrace/engine/storage/postgres/database/dat
 import { inspectPostgres } from "@millrace/engine/storage/postgres/database/inspect-database";
 import { migrate } from "@millrace/engine/storage/postgres/migrations";
 import { migrations } from "@millrace/engine/storage/postgres/migrations/index";
-import { startPostgres } from "../../../support/processes/postgres.ts";
+import { startPostgres, withClient } from "../../../support/processes/postgres.ts";
 import { programEnvironment } from "../../../support/processes/program.ts";
 import { projectFolder } from "../../../support/source-files.ts";
 import { startTestServer } from "../../../support/test-server.ts";
@@ -102,7 +102,7 @@ describe.skipIf(server === undefined)("with a database in PostgreSQL an operator
     }
   });
 
-  it("learns from the commands for SQLite which ones replace them, and from doctor the state of the database", () => {
+  it("learns from the commands for SQLite which ones replace them, and from doctor the state of the database", async () => {
     const cwd = mkdtempSync(join(tmpdir(), "millrace-observation-"));
     const command = (...words: string[]) =>
       spawnSync(process.execPath, [join(projectFolder, "bin/millrace.cjs"), ...words], {
@@ -123,7 +123,18 @@ describe.skipIf(server === undefined)("with a database in PostgreSQL an operator
       }
       const { status, stdout } = command("doctor");
       expect(stdout).toMatch(/^ok {5}database {6}PostgreSQL \d+.*: a start makes its tables/mu);
+      expect(stdout).not.toMatch(/^note {3}database/mu);
       expect(status).toBe(0);
+      // Doctor sees every transaction as eleven minutes older.
+      await database.change(`CREATE VIEW public.pg_stat_activity AS SELECT datname, pid, application_name, backend_type,
+          backend_xid, backend_xmin, xact_start - interval '11 minutes' AS xact_start FROM pg_catalog.pg_stat_activity
+        WHERE pid <> pg_backend_pid()`);
+      await database.change(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET search_path = public, pg_catalog`);
+      await withClient(url, async (client) => {
+        await client.query("SET application_name = 'report'; BEGIN; CREATE TABLE held ()");
+        const [, pid] = /process (\d+) \("report"\) is 11 min old/u.exec(command("doctor").stdout) ?? [];
+        expect(await client.query("SELECT pg_backend_pid()::text AS pid")).toMatchObject({ rows: [{ pid }] });
+      });
     } finally {
       rmSync(cwd, { recursive: true, force: true });
     }

@@ -14,14 +14,20 @@ export interface PostgresInspection {
   bytes: number;
   /** Whether it has the schema of this version; a start makes it. */
   hasSchema: boolean;
+  /** What an operator should do something about, though a server works. */
+  note?: string | undefined;
 }
 
 /** The oldest PostgreSQL that is tested. */
 const oldest = 15;
 
+/** Minutes after which an open transaction is worth a note. */
+const longMinutes = 10;
+
 const About = z.object({ version: z.string(), encoding: z.string(), role: z.string(), may_create: z.boolean() });
 const Bytes = z.object({ bytes: z.number() });
 const Table = z.object({ name: z.string() });
+const LongTransaction = z.object({ pid: z.number(), application: z.string(), minutes: z.number() });
 
 /**
  * Looks whether a server could work on the database of an address, and changes nothing. Throws what keeps it from that:
@@ -39,7 +45,8 @@ export async function inspectPostgres(url: string): Promise<PostgresInspection> 
         throw error;
       },
     );
-    return { place, version, bytes: await bytesOf(database), hasSchema };
+    const [bytes, note] = [await bytesOf(database), await noteOfTransactions(database)];
+    return { place, version, bytes, hasSchema, note };
   } finally {
     await database.close();
   }
@@ -49,6 +56,21 @@ export async function inspectPostgres(url: string): Promise<PostgresInspection> 
 export async function bytesOf(database: PostgresDatabase): Promise<number> {
   const [size] = await database.rows("SELECT pg_database_size(current_database()) AS bytes");
   return parseRow(Bytes, "pg_database", size).bytes;
+}
+
+/** Which transaction of a client keeps vacuum from its work for too long, and what to do; `undefined` without one. */
+async function noteOfTransactions(database: PostgresDatabase): Promise<string | undefined> {
+  const [row] = await database.rows(`SELECT pid, coalesce(application_name, '') AS application,
+      floor(extract(epoch FROM clock_timestamp() - xact_start) / 60)::int AS minutes
+    FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
+      AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)
+      AND xact_start < clock_timestamp() - interval '${longMinutes} minutes'
+    ORDER BY xact_start LIMIT 1`);
+  if (row === undefined) return undefined;
+  const { pid, application, minutes } = parseRow(LongTransaction, "pg_stat_activity", row);
+  const name = application === "" ? "without a name" : `"${application}"`;
+  const remedy = `end it, or run SELECT pg_terminate_backend(${pid})`;
+  return `the transaction of process ${pid} (${name}) is ${minutes} min old; until it ends, vacuum removes no old rows: ${remedy}`;
 }
 
 /** The version of PostgreSQL, where it, the encoding and the rights of the role are what a server needs. */
