@@ -428,7 +428,9 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await one.use(crons.run);
     await page.waitForURL(/\/run\//u);
     await expect.poll(() => sent).toContain("by the clock");
+    const run = new URL(page.url()).pathname;
     await one.go(place);
+    await page.locator(`a[href="${run}"]`).waitFor();
     await one.use(crons.delete);
     await page.getByRole("dialog").waitFor();
     await one.use(crons.delete, true);

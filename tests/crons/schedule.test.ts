@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { datesBetween, isSchedule, isTimeZone, nextDate } from "@millrace/engine/crons/clock";
+import { datesBetween, isSchedule, isTimeZone, nextDate } from "@millrace/engine/crons/schedule";
 
 const times = (schedule: string, timezone: string | null = null, end_time: string | null = null) => ({
   schedule,

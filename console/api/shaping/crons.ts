@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { runStatuses } from "../../run/run-filter.ts";
 import { perform, request } from "../client.ts";
 import { Run } from "../shapes.ts";
-import { createThread, queryClient } from "../threads.ts";
+import { queryClient } from "../threads.ts";
 
 const Cron = z.object({
   cron_id: z.string(),
@@ -82,13 +82,9 @@ export async function deleteCron(cronId: string): Promise<void> {
   await readAgain();
 }
 
-/** Starts what a schedule starts, now: in its thread, or in a new one that stays. */
-export async function runCronNow(cron: Cron): Promise<{ thread_id: string; run_id: string }> {
-  const thread_id = cron.thread_id ?? (await createThread());
-  const { assistant_id, metadata, payload } = cron;
-  const body = { multitask_strategy: "enqueue", ...payload, assistant_id, metadata };
-  const { run_id } = await request(`/threads/${thread_id}/runs`, Run, { method: "POST", body });
-  return { thread_id, run_id };
+/** Starts a run of a schedule now, besides its dates; its chat stays. */
+export async function runCronNow(cronId: string): Promise<{ thread_id: string; run_id: string }> {
+  return await request(`/runs/crons/${cronId}/run`, Run, { method: "POST" });
 }
 
 function readAgain(): Promise<void> {

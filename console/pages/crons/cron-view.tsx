@@ -92,7 +92,7 @@ function CronHead({ cron, isEdited, onEdit }: { cron: Cron; isEdited: boolean; o
       .finally(() => setBusy(false));
   };
   const runNow = async () => {
-    const run = await runCronNow(cron);
+    const run = await runCronNow(cron_id);
     navigate(runAddress(run.thread_id, run.run_id));
   };
   const toggle = async () => {

@@ -66,6 +66,43 @@ describe("a cron", () => {
     expect(new Date(alone.next_run_date).getTime()).toBeGreaterThan(Date.now());
   });
 
+  it("starts a run on request, in its thread or in a new one, and keeps its dates", async () => {
+    const { thread_id } = await server.client.threads.create();
+    const crons = cronsOf(server);
+    const fields = { schedule: yearly, input: { value: 1 }, metadata: { note: "x" } };
+    const begin = async ({ cron_id }: { cron_id: string }): Promise<{ run_id: string; thread_id: string }> => {
+      const [status, text] = await ask("POST", `/runs/crons/${cron_id}/run`);
+      expect([status, JSON.parse(text)]).toMatchObject([200, { metadata: { note: "x", cron_id, cron_date: date } }]);
+      return JSON.parse(text) as { run_id: string; thread_id: string }; // what the answer has was just checked
+    };
+    const ofThread = await crons.createForThread(thread_id, "counter", fields);
+    const alone = await crons.create("counter", { ...fields, onRunCompleted: "delete" });
+    await crons.update(alone.cron_id, { enabled: false });
+    const runs = [await begin(ofThread), await begin(alone)];
+    expect(runs[0]?.thread_id).toBe(thread_id);
+    for (const run of runs) {
+      await server.client.runs.join(run.thread_id, run.run_id);
+      expect((await server.client.threads.getState(run.thread_id)).values).toMatchObject({ value: 2 });
+    }
+    const found = (await crons.search({ limit: 100 })) as unknown as Cron[]; // the wire's fields, as the storage has them
+    expect(found.find(({ cron_id }) => cron_id === ofThread.cron_id)?.next_run_date).toBe(ofThread.next_run_date);
+    expect((await ask("POST", `/runs/crons/${crypto.randomUUID()}/run`))[0]).toBe(404);
+    await server.client.threads.delete(thread_id);
+    await crons.delete(alone.cron_id);
+  });
+
+  it("has dates that can be asked for before there is one", async () => {
+    const [status, text] = await ask("POST", "/crons/preview", {
+      schedule: "30 9 1 1 *",
+      timezone: "Asia/Tokyo",
+      end_time: "2090-01-01T00:30:00Z",
+    });
+    const dates = (JSON.parse(text) as { dates: string[] }).dates; // the answer's shape is described
+    expect([status, dates.length]).toEqual([200, 5]);
+    for (const one of dates) expect(one).toMatch(/-01-01T00:30:00.000Z$/u);
+    expect((await ask("POST", "/crons/preview", { schedule: "61 * * * *" }))[0]).toBe(400);
+  });
+
   it("is updated field by field, and its next date with it", async () => {
     const { cron_id, next_run_date } = await cronsOf(server).create("counter", {
       schedule: yearly,

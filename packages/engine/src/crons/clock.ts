@@ -1,10 +1,10 @@
-import { clusterTime } from "../concurrency/cluster-time.ts";
+import { clusterDate, clusterTime } from "../concurrency/cluster-time.ts";
 import { AppError, type ErrorCode, errorMessage, isAppError } from "../errors/errors.ts";
 import type { Logger } from "../logger.ts";
 import { Alarm, peerPollInterval } from "../runs/events/alarm.ts";
 import type { Cron } from "../storage/record-stores.ts";
 import type { Storage } from "../storage/storage.ts";
-import { v5 as nameUuid } from "@langchain/core/utils/uuid";
+import { v5 as nameUuid, v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import type { Runs } from "../runs/runs.ts";
 import type { RunRequest } from "../runs/admission/draft.ts";
@@ -15,7 +15,7 @@ import type { Config } from "../config/config.ts";
 import { startRetention } from "../runs/events/retention.ts";
 import { startApprovalSweep } from "../sessions/questions/approvals.ts";
 import { startExpiry } from "../sessions/state/prune.ts";
-import { Cron as Schedule } from "croner";
+import { datesBetween, nextDate } from "./schedule.ts";
 
 /** Milliseconds before a refused run is retried. */
 const retryDelay = 5_000;
@@ -118,7 +118,7 @@ export const threadMetadata = "thread_metadata";
 const Asker = z.object({ config: z.object({ configurable: z.object({ langgraph_auth_user_id: z.string() }) }) });
 
 /** What starting a cron's run needs. */
-interface CronRunParts {
+export interface CronRunParts {
   storage: Pick<Storage, "sessions">;
   runs: Pick<Runs, "start">;
   /** The run request of a payload. Throws an `AppError` if it can no longer run. */
@@ -142,7 +142,7 @@ interface CronStart {
 async function startCronRun(cron: DueCron, parts: CronRunParts): Promise<CronStart> {
   const { sessions } = parts.storage;
   for (;;) {
-    const session = await sessionOf(cron, askerOf(cron), parts);
+    const session = await sessionOf(cron, nameUuid(cron.next_run_date, cron.cron_id), parts);
     try {
       return await startIn(session, cron, parts);
     } catch (error) {
@@ -160,19 +160,44 @@ async function startIn(session: Session, cron: DueCron, parts: CronRunParts): Pr
   const { cron_id, next_run_date: due } = cron;
   const now = new Date(clusterTime());
   const missed = datesBetween(cron, new Date(due), now);
-  const asker = askerOf(cron);
-  const temporary = cron.session_id === null && cron.on_run_completed === "delete";
-  const request = await parts.toRequest(cron.payload, session, temporary);
   const cronMetadata = { cron_id, cron_date: due, ...(missed > 0 && { cron_missed: missed }) };
-  const run = await parts.runs.start(session, {
+  const request = await requestOf(cron, session, cronMetadata, parts);
+  const run = await parts.runs.start(session, { ...request, cron: { cron_id, due, next: nextDate(cron, now) } });
+  return { run, missed };
+}
+
+/**
+ * Starts a run of a cron besides its dates, which stay as they are. Its thread stays, too: whoever starts it wants to look at it.
+ * Throws what `Runs.start` throws.
+ */
+export async function startCronRunNow(cron: Cron, parts: CronRunParts): Promise<Run> {
+  const session = await sessionOf(cron, newId(), parts);
+  try {
+    const kept = { ...cron, on_run_completed: "keep" } as const;
+    const request = await requestOf(kept, session, { cron_id: cron.cron_id, cron_date: clusterDate() }, parts);
+    return await parts.runs.start(session, request);
+  } catch (error) {
+    if (cron.session_id === null) await parts.storage.sessions.deleteUnused(session.session_id);
+    throw error;
+  }
+}
+
+async function requestOf(
+  cron: Cron,
+  session: Session,
+  cronMetadata: JsonObject,
+  { toRequest }: Pick<CronRunParts, "toRequest">,
+): Promise<RunRequest> {
+  const temporary = cron.session_id === null && cron.on_run_completed === "delete";
+  const request = await toRequest(cron.payload, session, temporary);
+  const asker = askerOf(cron);
+  return {
     ...request,
     // Metadata written by the rules of `auth.path` must win over the client's.
     metadata: { ...cron.metadata, ...request.metadata, ...cronMetadata },
-    cron: { cron_id, due, next: nextDate(cron, now) },
     // The thread may be shared by another owner.
     ...(isUser(asker) && { owner: asker }),
-  });
-  return { run, missed };
+  };
 }
 
 /**
@@ -186,17 +211,22 @@ function askerOf({ owner, payload }: Cron): string | null {
 }
 
 /**
- * The session of a thread's cron, or a new one. The same date gives the same session, so a crash leaves no second one.
+ * The session of a thread's cron, or a new one with this id. A date always has the same id, so a crash leaves no second one.
  */
-async function sessionOf(cron: DueCron, owner: string | null, { storage }: CronRunParts): Promise<Session> {
-  const { session_id, cron_id, next_run_date, payload } = cron;
+async function sessionOf(
+  cron: Cron,
+  newSessionId: string,
+  { storage }: Pick<CronRunParts, "storage">,
+): Promise<Session> {
+  const { session_id, cron_id, payload } = cron;
+  const owner = askerOf(cron);
   if (session_id === null) {
     const { sessions } = storage;
     const marks = JsonObject.safeParse(payload[threadMetadata]).data;
     const create = (session: Session): Promise<Session> => sessions.create({ ...session, owner });
     return await createSession(
       { sessions: { ...sessions, create } },
-      { session_id: nameUuid(next_run_date, cron_id), if_exists: "do_nothing", metadata: { ...marks, cron_id } },
+      { session_id: newSessionId, if_exists: "do_nothing", metadata: { ...marks, cron_id } },
     );
   }
   const session = await storage.sessions.get(session_id);
@@ -231,52 +261,4 @@ export function startClockwork(parts: {
       await Promise.all(clocks.map((clock) => clock.stop()));
     },
   };
-}
-
-/** The fields that determine a cron's due dates. */
-type CronTimes = Pick<Cron, "schedule" | "timezone" | "end_time">;
-
-/** Dates counted at most: after a long downtime, the exact number does not matter. */
-const counted = 1_000;
-
-/** Whether a time zone exists: a name of the IANA database, such as Europe/Berlin or UTC. */
-export function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
-}
-
-/** Whether a text is a schedule: minute, hour, day of the month, month and day of the week, as in `30 9 * * 1-5`. */
-export function isSchedule(text: string): boolean {
-  try {
-    return parse(text, null).getPattern() !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-function parse(schedule: string, timezone: string | null): Schedule {
-  // Without a time zone the library would use this machine's.
-  return new Schedule(schedule, { timezone: timezone ?? "UTC", mode: "5-part" });
-}
-
-/**
- * The first due date after `after` (ISO), before the cron's end; `null` if there is none. A time skipped by the clock
- * in spring is due right after; a repeated one in autumn is due once. Steps and ranges go by the hour.
- */
-export function nextDate({ schedule, timezone, end_time }: CronTimes, after: Date): string | null {
-  const next = parse(schedule, timezone).nextRun(after);
-  if (next === null || (end_time !== null && next >= new Date(end_time))) return null;
-  return next.toISOString();
-}
-
-/** The number of due dates after `from` until `to`, at most a thousand. */
-export function datesBetween(times: CronTimes, from: Date, to: Date): number {
-  let count = 0;
-  for (let at = nextDate(times, from); at !== null && at <= to.toISOString() && count < counted; count += 1) {
-    at = nextDate(times, new Date(at));
-  }
-  return count;
 }

@@ -3,14 +3,15 @@ import { clusterDate, clusterTime } from "../concurrency/cluster-time.ts";
 import { AppError } from "../errors/errors.ts";
 import { adminName } from "../config/api-keys.ts";
 import type { Cron, CronQuery } from "../storage/record-stores.ts";
-import { JsonObject } from "../storage/records.ts";
+import { JsonObject, type Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
 import { storableConfig } from "../runs/admission/user-of-run.ts";
 import { ask, bothOf, type AuthorizationRules, withUser } from "../sessions/scope/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
 import { contains } from "../storage/items/contains.ts";
-import { nextDate, threadMetadata } from "./clock.ts";
+import { threadMetadata } from "./clock.ts";
+import { nextDate } from "./schedule.ts";
 
 /** The fields of a new cron. */
 export type NewCron = Omit<Cron, "cron_id" | "owner" | "next_run_date" | "created_at" | "updated_at">;
@@ -24,6 +25,8 @@ export interface OwnCrons {
   create(cron: NewCron): Promise<Cron>;
   /** Throws `not_found`, and what `check` throws for the merged payload, in which new fields replace old ones. */
   update(cronId: string, change: CronChange, check: (payload: JsonObject) => Promise<unknown>): Promise<Cron>;
+  /** Starts a run now; the dates stay as they are. Throws `not_found`, and what the start of a run throws. */
+  start(cronId: string): Promise<Run>;
   /** Throws `not_found`. */
   delete(cronId: string): Promise<void>;
   /** Deletes all of them. */
@@ -36,10 +39,16 @@ function dateOf(cron: NewCron): string | null {
   return cron.enabled ? nextDate(cron, new Date(clusterTime())) : null;
 }
 
+/** The crons of all owners, and how a run of one is started. */
+interface CronParts {
+  crons: Storage["crons"];
+  start: (cron: Cron) => Promise<Run>;
+}
+
 /**
  * The crons of one owner (`null`: of all, without keys); `maker` owns new ones. The caller checks access to sessions.
  */
-export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null, maker = owner): OwnCrons {
+export function ownCrons({ crons, start }: CronParts, owner: string | null, maker = owner): OwnCrons {
   const orphans = owner === adminName;
   async function requireCron(cronId: string): Promise<Cron> {
     const cron = await crons.get(cronId);
@@ -66,6 +75,9 @@ export function ownCrons({ crons }: Pick<Storage, "crons">, owner: string | null
       );
       const changed = { ...change, payload, ...(isMoved && { next_run_date: dateOf(next) }) };
       return required(await crons.update(cronId, changed), cronId);
+    },
+    async start(cronId) {
+      return await start(await requireCron(cronId));
     },
     async delete(cronId) {
       await requireCron(cronId);
@@ -175,14 +187,22 @@ export function guardedCrons(
       };
       return await crons.update(cron_id, guarded, check);
     },
+    async start(cron_id) {
+      const found = await requireAllowed(cron_id, "crons:read", { cron_id });
+      await ofUser(found.payload, found, storage, guard);
+      return await crons.start(cron_id);
+    },
     delete: remove,
     search,
-    async clear() {
-      for (let kept = 0; ;) {
-        const found = await search({ limit: 500, offset: kept });
-        if (found.crons.length === 0) return;
-        for (const { cron_id } of found.crons) if (!(await isDone(remove(cron_id)))) kept += 1;
-      }
-    },
+    clear: () => removeAllowed(search, remove),
   };
+}
+
+/** Deletes what a search finds, except for what the rules keep. */
+async function removeAllowed(search: OwnCrons["search"], remove: OwnCrons["delete"]): Promise<void> {
+  for (let kept = 0; ;) {
+    const found = await search({ limit: 500, offset: kept });
+    if (found.crons.length === 0) return;
+    for (const { cron_id } of found.crons) if (!(await isDone(remove(cron_id)))) kept += 1;
+  }
 }

@@ -1,6 +1,9 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import type { Config } from "../config/config.ts";
+import { startCronRunNow } from "../crons/clock.ts";
 import { guardedCrons, ownCrons } from "../crons/crons.ts";
+import type { Cron } from "../storage/record-stores.ts";
+import type { Run } from "../storage/records.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -30,6 +33,7 @@ import { approvalRoutes } from "./routes/runs/approvals.ts";
 import { allRunRoutes } from "./routes/runs/all-runs.ts";
 import { assistantChangeRoutes } from "./routes/assistants/assistant-changes.ts";
 import { assistantRoutes } from "./routes/assistants/assistants.ts";
+import { cronRequest } from "./requests/cron-shapes.ts";
 import { cronRoutes } from "./routes/runs/crons.ts";
 import { healthRoutes } from "./routes/operation/health.ts";
 import { metricsRoutes } from "./routes/operation/metrics.ts";
@@ -183,11 +187,14 @@ function createServices(
   extension: HttpExtension | undefined,
 ): (caller: Caller) => HttpServices {
   const scopeParts = { storage, runs, feed, locks: createSharedLocks(storage.notifications) };
+  const toRequest = cronRequest.bind(undefined, { runnable: storage, graphs: shared.graphs });
+  const start = (cron: Cron): Promise<Run> => startCronRunNow(cron, { storage, runs, toRequest });
+  const cronParts = { crons: storage.crons, start };
   const make = (caller: Caller): HttpServices => {
     const owner = ownerOf(caller);
     const guard = guardOf(caller, custom.auth);
     const crons =
-      guard === undefined ? ownCrons(storage, owner) : guardedCrons(ownCrons(storage, null, owner), storage, guard);
+      guard === undefined ? ownCrons(cronParts, owner) : guardedCrons(ownCrons(cronParts, null, owner), storage, guard);
     const mayAdminister = caller.kind !== "user" && administers(owner, apiKeys());
     const scope = scopeFor(scopeParts, owner, guard);
     const usage = usageOfCaller(storage.usage, scope.owner, mayAdminister);

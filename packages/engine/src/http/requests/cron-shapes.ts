@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isSchedule, isTimeZone } from "../../crons/clock.ts";
+import { isSchedule, isTimeZone } from "../../crons/schedule.ts";
 import { JsonObject, type Session } from "../../storage/records.ts";
 import { RunBody, toRunRequest } from "./run-request.ts";
 import { FieldNames, Id } from "../validate.ts";
@@ -41,6 +41,12 @@ const CronFields = {
     .nullish()
     .describe("What becomes of the thread that is made for a run; default delete"),
 };
+
+/** A schedule whose dates are asked for. */
+export const CronTimes = z.object(CronFields).pick({ schedule: true, timezone: true, end_time: true });
+
+/** Its next dates. */
+export const CronDates = z.object({ dates: z.array(z.string()) }).meta({ ref: "CronDates" });
 
 /** The body that creates a cron. */
 export const CronCreate = CronPayload.extend(CronFields).meta({ ref: "CronCreate" });

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { z } from "zod";
+import { nextDates } from "../../../crons/schedule.ts";
 import type { CronChange, NewCron } from "../../../crons/crons.ts";
 import { findAssistant } from "../../../graphs/load.ts";
 import { assistantNotFound } from "../../../runs/admission/draft.ts";
@@ -8,10 +9,20 @@ import { nameOfOwner } from "../../../config/api-keys.ts";
 import type { Cron } from "../../../storage/record-stores.ts";
 import type { JsonObject } from "../../../storage/records.ts";
 import { checkWebhook } from "../../requests/check-webhook.ts";
-import { checkedBody } from "../../requests/runs.ts";
-import { CronCreate, CronFilter, CronPatch, CronPayload, CronSearch, CronShape } from "../../requests/cron-shapes.ts";
+import { checkedBody, toWireRun } from "../../requests/runs.ts";
+import {
+  CronCreate,
+  CronDates,
+  CronFilter,
+  CronPatch,
+  CronPayload,
+  CronSearch,
+  CronShape,
+  CronTimes,
+} from "../../requests/cron-shapes.ts";
 import { describe } from "../../describe.ts";
 import { servicesOf, type HttpApp, type HttpEnvironment, type HttpServices } from "../../environment.ts";
+import { RunShape } from "../../responses/shapes.ts";
 import { respondJson, pageHeaders, selected } from "../../responses/wire.ts";
 import { Id, jsonBody, path } from "../../validate.ts";
 
@@ -69,6 +80,16 @@ function createRoutes(routes: HttpApp): void {
 
 function searchRoutes(routes: HttpApp): void {
   routes.post(
+    "/crons/preview",
+    describe({ tag, summary: "The next five dates of a schedule, without a cron", answer: CronDates }),
+    jsonBody(CronTimes),
+    (context) => {
+      const { schedule, timezone = null, end_time = null } = context.req.valid("json");
+      return respondJson(context, { dates: nextDates({ schedule, timezone, end_time }, 5) });
+    },
+  );
+
+  routes.post(
     "/runs/crons/search",
     describe({ tag, summary: "Find crons, newest first", answer: z.array(CronShape) }),
     jsonBody(CronSearch),
@@ -116,6 +137,21 @@ function changeRoutes(routes: HttpApp): void {
       const change = await changeOf(services, context.req.valid("json"));
       const check = (payload: JsonObject) => checkedPayload(services, payload);
       return respondJson(context, toWireCron(await services.crons.update(cron_id, change, check)));
+    },
+  );
+
+  routes.post(
+    "/runs/crons/:cron_id/run",
+    describe({
+      tag,
+      summary: "Start a run of a cron now, besides its dates",
+      answer: RunShape,
+      errors: { 404: "No such cron, or its thread is gone" },
+    }),
+    path(CronPath),
+    async (context) => {
+      const run = await servicesOf(context).crons.start(context.req.valid("param").cron_id);
+      return respondJson(context, toWireRun(run));
     },
   );
 
