@@ -113,7 +113,7 @@ describe("traces", () => {
     const answer = await server.send("POST", "/runs/wait", counterRun, headers);
     expect(answer.status).toBe(200);
     expect(answer.headers.get("x-request-id")).toBe("request-7");
-    await server.send("POST", "/runs/wait", { assistant_id: "failing", input: {} });
+    await (await server.send("POST", "/runs/wait", { assistant_id: "failing", input: {} })).text();
     await server.close();
 
     const [run] = collector.spans.filter(({ name }) => name === "invoke_agent counter");
@@ -139,12 +139,12 @@ describe("traces", () => {
     const { logger, lines } = recordLog();
     server = await startTestServer({ telemetry: settings(collector.url, { OTEL_METRICS_EXPORTER: "none" }) }, logger);
     const unrecorded = traceparent.replace(/01$/u, "00");
-    await server.send("POST", "/runs/wait", counterRun, { traceparent: unrecorded });
+    await (await server.send("POST", "/runs/wait", counterRun, { traceparent: unrecorded })).text();
     await server.close();
     server = await server.restart({
       telemetry: settings(collector.url, { OTEL_TRACES_SAMPLER: "always_off", OTEL_METRICS_EXPORTER: "none" }),
     });
-    await server.send("POST", "/runs/wait", counterRun, { traceparent });
+    await (await server.send("POST", "/runs/wait", counterRun, { traceparent })).text();
     await server.close();
     expect(collector.requests).toEqual([]);
     expect(lines.find(({ msg }) => msg === "run_ended")?.["trace_id"]).toBe("0af7651916cd43dd8448eb211c80319c");
@@ -161,7 +161,7 @@ describe("a server that exports nothing", () => {
     const run = z.object({ run_id: z.string(), kwargs: z.record(z.string(), z.unknown()) }).parse(await started.json());
     expect(run.kwargs).not.toHaveProperty("request");
     await server.client.runs.join(thread_id, run.run_id);
-    await server.send("POST", "/runs/wait", counterRun, { traceparent: "of another form" });
+    await (await server.send("POST", "/runs/wait", counterRun, { traceparent: "of another form" })).text();
     await server.close();
     const ended = lines.filter(({ msg }) => msg === "run_ended");
     expect(ended[0]).toMatchObject({
@@ -176,7 +176,7 @@ describe("metrics", () => {
   it("are those of /metrics, by the same names and labels", async () => {
     collector = await startCollector();
     server = await startTestServer({ telemetry: settings(collector.url) });
-    await server.send("POST", "/runs/wait", counterRun);
+    await (await server.send("POST", "/runs/wait", counterRun)).text();
     const text = await (await server.send("GET", "/metrics")).text();
     await server.close();
     const exported = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gmu)].map(([, name, type]) => `${name} ${type}`);

@@ -178,10 +178,10 @@ describe("a failed run", () => {
 
   it("is retried with its message by a run without input", async () => {
     const id = await thread();
-    await server.send("POST", `/threads/${id}/runs/wait`, body());
+    await (await server.send("POST", `/threads/${id}/runs/wait`, body())).text();
     expect(await wordsOf(id)).toEqual(["Hello you"]);
     isBroken = false;
-    await server.send("POST", `/threads/${id}/runs/wait`, body({ input: null }));
+    await (await server.send("POST", `/threads/${id}/runs/wait`, body({ input: null }))).text();
     expect(await wordsOf(id)).toEqual(["Hello you", "Messages: 1"]);
   });
 });
@@ -191,7 +191,7 @@ describe("a question after a failure", () => {
 
   it.each(languages)("is listed in %s, and answered like any other", async (language) => {
     const id = await thread();
-    await server.send("POST", `/threads/${id}/runs/wait`, asking);
+    await (await server.send("POST", `/threads/${id}/runs/wait`, asking)).text();
     const [asked] = await waiting(id, language);
     expect(asked).toMatchObject({
       kind: "error_decision",
@@ -208,7 +208,7 @@ describe("a question after a failure", () => {
 
   it("is asked again, with the run's own settings, when the retry fails too", async () => {
     const id = await thread();
-    await server.send("POST", `/threads/${id}/runs/wait`, asking);
+    await (await server.send("POST", `/threads/${id}/runs/wait`, asking)).text();
     const [first] = await waiting(id, "en");
     await server.send("POST", `/threads/${id}/approvals/${first?.id}`, { type: "respond", text: "retry" });
     expect(await wordsOf(id)).toEqual(["Hello you"]);
@@ -219,7 +219,7 @@ describe("a question after a failure", () => {
 
   it("survives a restart, and ends the turn at its timeout", async () => {
     const id = await thread();
-    await server.send("POST", `/threads/${id}/runs/wait`, asking);
+    await (await server.send("POST", `/threads/${id}/runs/wait`, asking)).text();
     const asked = await waiting(id, "en");
     await server.close();
     server = await server.restart();

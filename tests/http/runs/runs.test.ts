@@ -136,7 +136,9 @@ test("a stateless run leaves no thread behind unless it keeps it", async () => {
   const before = await server.client.threads.count();
   expect(await server.client.runs.wait(null, "counter", { input: { value: 1 } })).toEqual({ value: 2 });
   await expect.poll(() => server.client.threads.count()).toBe(before);
-  await server.send("POST", "/runs/wait", { assistant_id: "counter", input: { value: 1 }, on_completion: "keep" });
+  await (
+    await server.send("POST", "/runs/wait", { assistant_id: "counter", input: { value: 1 }, on_completion: "keep" })
+  ).text();
   expect(await server.client.threads.count()).toBe(before + 1);
   await expect(server.client.runs.wait(null, "unknown", { input: {} })).rejects.toThrow(
     'HTTP 404: No assistant found for "unknown". Make sure the assistant ID is for a valid assistant or a valid graph ID.',

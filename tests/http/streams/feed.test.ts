@@ -181,7 +181,9 @@ describe("the feed of an owner", () => {
     const create = async (headers: Record<string, string>): Promise<string> =>
       ((await (await server.send("POST", "/threads", {}, headers)).json()) as { thread_id: string }).thread_id;
     const waiting = await create(ada);
-    await server.send("POST", `/threads/${waiting}/runs/wait`, { assistant_id: "asker", input: {} }, ada);
+    await (
+      await server.send("POST", `/threads/${waiting}/runs/wait`, { assistant_id: "asker", input: {} }, ada)
+    ).text();
     const feed = await follow(server, bob);
     expect(await feed.until(() => true)).toMatchObject([{ type: "state", waiting: 0 }]);
     await server.send("DELETE", `/threads/${waiting}`, undefined, ada);
