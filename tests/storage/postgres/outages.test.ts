@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { FaultProxy, type LinkFault } from "@millrace/testing/fault-proxy";
 import type pg from "pg";
-import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { AppError } from "@millrace/engine/errors/errors";
 import { withinRun } from "@millrace/engine/storage/attempt-store";
 import { AttemptStream } from "@millrace/engine/storage/postgres/checkpoints/stream";
 import { Threads } from "@millrace/engine/storage/postgres/checkpoints/threads";
@@ -295,6 +296,35 @@ describe.skipIf(server === undefined)("a connection to PostgreSQL", () => {
       await begin();
       const reclaimed = await cutDuring(run, () => storage.runs.reclaim("r1"), isSlow);
       expect(reclaimed).toMatchObject({ attempt: 2, crashes: 1 });
+    });
+
+    /** Has the caller of `beginRun` give up before its answer is there, and again before anything was sent. */
+    async function giveUpTwice(beginRun: () => Promise<unknown>): Promise<void> {
+      const once = vi.spyOn(PostgresDatabase.prototype, "once");
+      const away = new AppError("storage_unavailable", "No answer.");
+      once.mockImplementationOnce(async (work) => {
+        await work(false);
+        throw away;
+      });
+      once.mockRejectedValueOnce(away);
+      try {
+        for (const _ of [1, 2]) await expect(beginRun()).rejects.toThrow(away);
+      } finally {
+        once.mockRestore();
+      }
+    }
+
+    it("gives a run that was claimed to a caller that has given up meanwhile and asks again later", async () => {
+      await storage.runs.admit(runRecord("r1", "s1"));
+      await giveUpTwice(() => storage.runs.claim("s1"));
+      expect(await storage.runs.claim("s1")).toMatchObject({ run_id: "r1", status: "running", attempt: 1 });
+    });
+
+    it("counts the next attempt once, also for a caller that has given up meanwhile and asks again later", async () => {
+      await begin();
+      await giveUpTwice(() => storage.runs.reclaim("r1"));
+      expect(await storage.runs.reclaim("r1")).toMatchObject({ attempt: 2, crashes: 1 });
+      expect(await storage.runs.reclaim("r1")).toMatchObject({ attempt: 3, crashes: 2 });
     });
 
     it("ends the run once, for the caller that wrote the end, with one webhook", async () => {

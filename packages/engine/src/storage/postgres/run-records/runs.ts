@@ -28,13 +28,14 @@ const leftRollbacks = `SELECT ${runColumns} FROM runs WHERE stop_requested = 'ro
 
 /**
  * The next attempt of a run in the hand of a server; of a run that another one takes up at that moment, the one after it. `$4`:
- * it was asked for before, and whatever came of that counts.
+ * the dates under which it was asked for before; whatever came of that counts.
  */
 const reclaim = `WITH held AS (
-    SELECT id FROM runs WHERE run_id = $1 AND status = 'running' AND owner = $3 AND NOT ($4 AND updated_at = $2) FOR UPDATE)
+    SELECT id FROM runs WHERE run_id = $1 AND status = 'running' AND owner = $3 AND updated_at <> ALL ($4::text[]) FOR UPDATE)
   UPDATE runs SET attempt = attempt + 1, writes = 0, crashes = crashes + CASE WHEN parked THEN 0 ELSE 1 END,
     parked = false, updated_at = $2
   WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
+const reclaimedAt = `${byId} AND status = 'running' AND updated_at = ANY ($2::text[]) AND owner = $3`;
 
 const releasePendingRuns = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELECT run FROM open_runs WHERE status = 'pending')`;
 
@@ -97,25 +98,42 @@ const claimedAt = `SELECT ${runColumns} FROM runs WHERE updated_at = ANY ($2::te
     SELECT run FROM open_runs WHERE session = (SELECT id FROM sessions WHERE session_id = $1) AND status = 'running')`;
 
 /**
- * Claims the next run of a session. A claim whose answer was lost is looked for first, by its date: no other server
- * works on what it may have begun.
+ * Begins attempts, each under a date of its own that its row has then. `lost`: the dates of the tries for the same key whose
+ * answers were lost, also those that the caller has given up since; each of them may have been carried out.
  */
-function claimer(database: PostgresDatabase, server: () => number): (sessionId: string) => Promise<Run | undefined> {
-  const lost = new Map<string, string>();
-  return async (sessionId) => {
-    const before = lost.get(sessionId);
+function beginner(
+  database: PostgresDatabase,
+  begin: (key: string, now: string, lost: readonly string[]) => Promise<Run | undefined>,
+): (key: string) => Promise<Run | undefined> {
+  const tried = new Map<string, readonly string[]>();
+  return async (key) => {
+    const before = tried.get(key) ?? [];
     const now = clusterDate();
-    lost.set(sessionId, now);
-    const run = await database.once(async (again) => {
-      const dates = [...(before === undefined ? [] : [before]), ...(again ? [now] : [])];
-      const begun = async (): Promise<Run | undefined> =>
-        dates.length === 0 ? undefined : toRun(await database.read(claimedAt, [sessionId, dates, server()]));
-      // The lost statement may be carried out while the next one waits for the session.
-      return (await begun()) ?? toRun(await database.rows(claimNext, [sessionId, now, server()])) ?? (await begun());
-    });
-    lost.delete(sessionId);
+    const all = [...before, now];
+    tried.set(key, all);
+    const run = await database.once((again) => begin(key, now, again ? all : before));
+    tried.delete(key);
     return run;
   };
+}
+
+/** Claims the next run of a session. One whose answer was lost is looked for first: no other server works on what it may have begun. */
+function claimer(database: PostgresDatabase, server: () => number): (sessionId: string) => Promise<Run | undefined> {
+  return beginner(database, async (sessionId, now, lost) => {
+    const begun = async (): Promise<Run | undefined> =>
+      lost.length === 0 ? undefined : toRun(await database.read(claimedAt, [sessionId, lost, server()]));
+    // The lost statement may be carried out while the next one waits for the session.
+    return (await begun()) ?? toRun(await database.rows(claimNext, [sessionId, now, server()])) ?? (await begun());
+  });
+}
+
+/** Begins the next attempt of a run. One whose answer was lost counts as a crash once. */
+function reclaimer(database: PostgresDatabase, server: () => number): (runId: string) => Promise<Run | undefined> {
+  return beginner(database, async (runId, now, lost) => {
+    const done = toRun(await database.rows(reclaim, [runId, now, server(), lost]));
+    if (done !== undefined || lost.length === 0) return done;
+    return toRun(await database.read(reclaimedAt, [runId, lost, server()]));
+  });
 }
 
 /** What the store of runs needs. */
@@ -136,6 +154,7 @@ interface RunStoreParts {
 export function createRunStore(database: PostgresDatabase, { server, peers, ...parts }: RunStoreParts): RunStore {
   const { onFirst, workspaceOf } = parts;
   const claim = claimer(database, server);
+  const beginAgain = reclaimer(database, server);
   const withNotification = (run: Run | undefined): Run | undefined => {
     if (run !== undefined) database.recordChanges(changeOfRun("changed", run));
     return run;
@@ -164,14 +183,7 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
     claim: (sessionId) =>
       database.inOrder(`session ${sessionId}`, async () => withNotification(await claim(sessionId))),
 
-    reclaim(runId) {
-      const now = clusterDate();
-      return database.once(async (again) => {
-        const sql = `${byId} AND status = 'running' AND updated_at = $2 AND owner = $3`;
-        const done = toRun(await database.rows(reclaim, [runId, now, server(), again]));
-        return withNotification(done ?? (again ? toRun(await database.read(sql, [runId, now, server()])) : undefined));
-      });
-    },
+    reclaim: async (runId) => withNotification(await beginAgain(runId)),
 
     requestStop: (...asked) => database.once((again) => requestStop(database, peers, asked, again)),
 
