@@ -51,7 +51,11 @@ describe.skipIf(postgres === undefined)("a subscriber at one of two servers", ()
       expect(seen).not.toContainEqual(expect.objectContaining({ type: "resync" }));
       const before = seen.length;
       await one.client.threads.create({ metadata: { topic: "long ".repeat(2_000) } });
-      await expect.poll(() => seen.slice(before)).toContainEqual(expect.objectContaining({ type: "resync" }));
+      const resyncs = (): unknown[] => seen.slice(before);
+      await expect.poll(resyncs).toEqual([expect.objectContaining({ type: "resync" })]);
+      // Each such change, also where the last news was a resync, too.
+      await one.client.threads.create({ metadata: { topic: "long ".repeat(2_000) } });
+      await expect.poll(resyncs).toEqual([1, 2].map(() => expect.objectContaining({ type: "resync" })));
     } finally {
       left.abort();
       await reading;
@@ -62,6 +66,22 @@ describe.skipIf(postgres === undefined)("a subscriber at one of two servers", ()
     const types = [await events.next(), await events.next()].map(({ value }) => value?.event);
     expect(types).toEqual(["state", "resync"]);
     await events.return(undefined);
+  });
+
+  it("receives a resync again and again without notifications, while there is another server", async () => {
+    const changes = { databaseListenUrl: "postgres://unknown@127.0.0.1:1/none" };
+    const [one, other] = [await servers.start(changes), await servers.start(changes)];
+    const events = eventsOf(await other.send("GET", "/feed"));
+    const next = async (): Promise<unknown> => (await events.next()).value?.data;
+    try {
+      expect(await next()).toMatchObject({ type: "state" });
+      await one.client.threads.create();
+      // Nothing else has changed at this server.
+      expect(await next()).toMatchObject({ type: "resync" });
+      expect(await next()).toMatchObject({ type: "resync" });
+    } finally {
+      await events.return(undefined);
+    }
   });
 
   it("receives what changes a thread outside of runs at the other server", async () => {

@@ -113,6 +113,20 @@ test("the newest changes are kept for readers that come back; one that is furthe
   expect(await read(feed, from)).toEqual([{ seq: feed.head, type: "resync" }]);
 });
 
+test("of several notices that changes were missed, a reader that was there gets each, and one that comes back gets one", async () => {
+  const { feed, watch } = reporting();
+  const { from } = await feed.resume(undefined);
+  const seen: FeedEvent[] = [];
+  for (let place = from, times = 0; times < 3; times += 1) {
+    watch.mock.calls[0]?.[1]();
+    await vi.advanceTimersByTimeAsync(5_000);
+    seen.push(...(await read(feed, place)));
+    place = feed.head;
+  }
+  expect(seen.map(({ type }) => type)).toEqual(["resync", "resync", "resync"]);
+  expect(await read(feed, from)).toEqual([{ seq: feed.head, type: "resync" }]);
+});
+
 test("the storage has no listener before there is a reader, and no change is kept", async () => {
   const { feed, report, watch } = reporting();
   await report("a", 1);

@@ -24,7 +24,7 @@ interface Published {
   change: FeedEvent;
   session: Session | null;
 }
-type Unpublished = Omit<FeedChange, "seq">;
+type Unpublished = Omit<FeedChange, "seq"> | { type: "resync" };
 type FeedStorage = Pick<Storage, "watch" | "sessions"> & { cluster: Pick<Storage["cluster"], "id"> };
 
 /** Changes buffered for reconnecting readers. */
@@ -110,7 +110,7 @@ export class ServerFeed {
         }
         for (; cursor < this.#next - 1 && events.length < 100; cursor += 1) {
           const item = this.#ring[(cursor + 1 - this.#first) % ringSize];
-          if (item !== undefined && (item.session === null || (await sees(item.session)))) events.push(item.change);
+          if (item !== undefined && (item.session === null || (await sees(item.session)))) add(events, item.change);
           if (cursor < this.#oldest - 1) break;
         }
         if (events.length > 0) yield events;
@@ -147,18 +147,12 @@ export class ServerFeed {
     };
     return this.#storage.watch(
       (changes) => then(() => this.#read(changes)),
-      () => then(() => this.#miss()),
+      // Changes by other servers may have been missed: readers have to reload.
+      () => then(() => this.#take({ type: "resync" }, null)),
     );
   }
 
-  /** Changes by other servers may have been missed: readers have to reload. */
-  #miss(): void {
-    // One is enough, also when several servers say so.
-    if (this.#ring[(this.#next - 1 - this.#first) % ringSize]?.change.type === "resync") return;
-    this.#append({ type: "resync" }, null);
-  }
-
-  #append(change: Unpublished | { type: "resync" }, session: Session | null): void {
+  #append(change: Unpublished, session: Session | null): void {
     const seq = this.#seqOf(this.#next);
     this.#ring[(this.#next - this.#first) % ringSize] = { change: { seq, ...change }, session };
     this.#next += 1;
@@ -181,7 +175,7 @@ export class ServerFeed {
 
   /** Publishes a change, or holds it back until the debounce interval has passed. */
   #take(change: Unpublished, session: Session | null): void {
-    const key = `${change.type} ${change.thread_id} ${change.id}`;
+    const key = change.type === "resync" ? change.type : `${change.type} ${change.thread_id} ${change.id}`;
     const recent = this.#recent.get(key);
     if (recent === undefined) {
       this.#publish(key, change, session);
@@ -218,9 +212,15 @@ export class ServerFeed {
   }
 }
 
+/** Adds an event to a batch. Of several notices in a row, a reader that comes back needs one. */
+function add(events: FeedEvent[], event: FeedEvent): void {
+  if (event.type === "resync" && events.at(-1)?.type === "resync") events.pop();
+  events.push(event);
+}
+
 /** Merges two changes of an object. */
 function merged(before: Unpublished, after: Unpublished): Unpublished {
-  if (after.what === "deleted") return after;
+  if (before.type === "resync" || after.type === "resync" || after.what === "deleted") return after;
   const what = before.what === "deleted" ? after.what : before.what;
   return { ...after, what, patch: { ...before.patch, ...after.patch } };
 }

@@ -4,7 +4,7 @@ import type { PeerNotification } from "../../cluster.ts";
 import type { PostgresDatabase } from "../database/database.ts";
 import type { PostgresNotifications } from "./notifications.ts";
 
-/** Milliseconds between two renewals of a subscription, and until one expires. */
+/** Milliseconds between two renewals of a subscription, and until one expires. Without LISTEN the listener reads again as often. */
 const [renewalInterval, subscriptionTtl] = [5_000, 12_000];
 /** Milliseconds to wait for the answers of the other servers to the first subscription. */
 const answerTimeout = 1_000;
@@ -42,7 +42,7 @@ export class SharedChanges {
   async watch(onChanges: ChangeListener, onMissed: () => void): Promise<void> {
     this.#listener = { onChanges, onMissed };
     this.#publishChanges();
-    this.#timer ??= setInterval(() => this.#subscribe("all"), renewalInterval).unref();
+    this.#timer ??= setInterval(() => this.#renew(), renewalInterval).unref();
     this.#subscribe("all");
     if (!this.#notifications.hasPeers || !this.#notifications.isListening) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -54,6 +54,12 @@ export class SharedChanges {
   /** Stops renewing the subscription. */
   close(): void {
     clearInterval(this.#timer);
+  }
+
+  /** Renews the subscription. Without LISTEN no change of another server arrives, so that some may have been missed. */
+  #renew(): void {
+    this.#subscribe("all");
+    if (this.#notifications.hasPeers && !this.#notifications.isListening) this.#listener?.onMissed();
   }
 
   #subscribe(of: number | "all"): void {
