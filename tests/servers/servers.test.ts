@@ -274,6 +274,26 @@ describe.skipIf(postgres === undefined)("two servers on one database", () => {
     expect((await one.sessions.get("s1"))?.metadata).toEqual(sessionRecord("s1").metadata);
   });
 
+  it("claim no run of a thread that another one changes", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    await one.sessions.create(sessionRecord("s1"));
+    await other.runs.admit(runRecord("r1", "s1"));
+    await one.sessions.withLease?.("s1", async () => {
+      expect(await other.runs.claim("s1")).toBeUndefined();
+    });
+    expect(await other.runs.claim("s1")).toMatchObject({ run_id: "r1", status: "running", attempt: 1 });
+  });
+
+  it("claim no queued run of another one, until that is no longer registered", async () => {
+    const [one, other] = [await servers.open(), await servers.open()];
+    await one.sessions.create(sessionRecord("s1"));
+    await other.runs.admit(runRecord("r1", "s1"));
+    expect(await one.runs.claim("s1")).toBeUndefined();
+    await servers.query(`DELETE FROM servers WHERE id = ${other.cluster.id}`);
+    expect(await one.runs.claim("s1")).toMatchObject({ run_id: "r1", status: "running", attempt: 1 });
+    expect(await servers.query("SELECT owner FROM runs")).toEqual([{ owner: String(one.cluster.id) }]);
+  });
+
   it("see each other's checkpoints, also after a delete", async () => {
     const [one, other] = [await servers.open(), await servers.open()];
     const config = { configurable: { thread_id: "t1", checkpoint_ns: "" } };
