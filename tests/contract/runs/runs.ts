@@ -192,6 +192,7 @@ function describeQueue(fixture: StorageFixture): void {
       await finish(fixture.storage, "r1", success);
       await finish(fixture.storage, "r3", { ...success, status: "interrupted" });
       expect(idsOf(await runs.unfinished())).toEqual(["r4", "r2"]);
+      expect((await runs.held()).toSorted()).toEqual(["r2", "r4"]);
     });
   });
 }

@@ -35,6 +35,8 @@ export class Dispatch {
   suspects: Promise<void> = Promise.resolve();
   /** Sessions of which another server performs a run, and that have others in hand here. */
   readonly #blocked = new Set<string>();
+  /** An admission has failed that may have been carried out: this server may own a run without knowing. */
+  isUnsure = false;
   #admissions = 0;
 
   constructor(options: DispatchOptions) {
@@ -162,7 +164,7 @@ export class Dispatch {
   async #trackById(runId: string, how: "claimed" | "left"): Promise<ActiveRun | undefined> {
     const run = await this.#options.deps.storage.runs.get(runId);
     if (run === undefined || isOver(run.status)) return undefined;
-    const active = this.track(how === "left" ? run : { ...run, attempt: run.attempt - 1 });
+    const active = this.active.get(runId) ?? this.track(how === "left" ? run : { ...run, attempt: run.attempt - 1 });
     this.admit(active);
     return active;
   }

@@ -9,8 +9,10 @@ import type { RunnerDeps } from "./options.ts";
 import { recoverRuns, removeLeftovers, adoptRuns } from "./recover.ts";
 import { isOver } from "./status.ts";
 
-/** Milliseconds during which this server looks for runs that it owns without knowing. */
+/** Milliseconds during which this server takes up runs that it owns without knowing. */
 const recheckTime = 60_000;
+/** Milliseconds between two checks of whether it owns any. */
+const checkInterval = 60_000;
 /** Milliseconds during which it leaves orphaned runs to live servers of the code version that they began with. */
 const preferenceTime = 60_000;
 
@@ -51,8 +53,9 @@ class OtherServers {
   #acquireAgain = false;
   /** There was no room for all orphaned runs. */
   #hasMore = false;
-  /** Until when it looks for runs that it owns without knowing: after a lost answer of the database, and after a lost lease. */
+  /** Until when it takes up runs that it owns without knowing: after a lost answer of the database, and after a lost lease. */
   #recheckUntil = 0;
+  #checkedAt = performance.now();
   /** How many servers the last heartbeat found. */
   #servers: number;
   /** Since when every heartbeat has found orphaned runs. */
@@ -93,8 +96,11 @@ class OtherServers {
     for (const { run_id, action } of stops) this.#stop(run_id, action === "rollback");
     const now = performance.now();
     this.#orphanedSince = hasOrphanedRuns ? (this.#orphanedSince ?? now) : undefined;
+    if (this.#dispatch.isUnsure) this.#recheckHeldRuns();
+    this.#dispatch.isUnsure = false;
     const isUnsure = now < this.#recheckUntil;
     if (hasOrphanedRuns || isUnsure) void this.#acquireOrphaned(isUnsure);
+    if (!isUnsure && now - this.#checkedAt >= checkInterval) void this.#checkHeldRuns(now);
     const { serverCount, isLeader } = this.#deps.storage.cluster;
     if (serverCount < this.#servers && isLeader) void this.#removeLeftovers();
     this.#servers = serverCount;
@@ -164,6 +170,20 @@ class OtherServers {
     // A run that has just ended here looks the same; reading it again tells them apart.
     const found = await Promise.all(taken.map(({ run_id }) => runs.get(run_id)));
     return found.flatMap((run) => (run === undefined || isOver(run.status) || active.has(run.run_id) ? [] : run));
+  }
+
+  /** Looks whether this server owns runs without knowing, whatever it has lost them by. Never throws. */
+  async #checkHeldRuns(now: number): Promise<void> {
+    this.#checkedAt = now;
+    const { active } = this.#dispatch;
+    // What ends while the answer is on its way was known before, what begins then is known afterwards.
+    const before = new Set(active.keys());
+    try {
+      const held = await this.#deps.storage.runs.held();
+      if (held.some((runId) => !before.has(runId) && !active.has(runId))) this.#recheckHeldRuns();
+    } catch (error) {
+      this.#deps.logger.warn({ err: error }, "held_runs_not_checked");
+    }
   }
 
   #recheckHeldRuns(): void {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { isAppError } from "../errors/errors.ts";
 import type { RunEvent, SessionNotification } from "../run-events.ts";
 import type { Graphs } from "../graphs/load.ts";
 import type { Logger } from "../logger.ts";
@@ -123,6 +124,7 @@ export class Runs {
       return claimed === undefined && run.run_id === draft.run_id ? { active, run } : { run };
     } catch (error) {
       this.#dispatch.active.delete(draft.run_id);
+      if (isAppError(error) && error.code === "storage_unavailable") this.#dispatch.isUnsure = true;
       throw error;
     } finally {
       if (hasRoom) this.#dispatch.perform(draft.session_id, claimed);

@@ -165,6 +165,8 @@ export interface RunStore {
    * without those that a live server of the code version they began with can execute.
    */
   acquire(options?: AcquireOptions): Promise<Run[]>;
+  /** The ids of what is pending or running and in the hand of this server. */
+  held(): Promise<string[]>;
   /** The server stops: any other one may take its pending runs, and none leaves it runs because of its code version. */
   releasePending(): Promise<void>;
   /**

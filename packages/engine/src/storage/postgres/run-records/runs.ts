@@ -12,6 +12,7 @@ import { byId, marksOf, runColumns, toMarks, toRun, toRuns } from "./run-rows.ts
 import { acquireRuns } from "./acquire.ts";
 
 const isUnfinished = "runs.status IN ('pending', 'running')";
+const RunIdRow = z.object({ run_id: z.string() });
 const SessionIdRow = z.object({ session_id: z.string() });
 const ChangeRow = z.object({ updated_at: z.string().nullable() });
 
@@ -37,6 +38,7 @@ const reclaim = `WITH held AS (
   WHERE id = (SELECT id FROM held) RETURNING ${runColumns}`;
 const reclaimedAt = `${byId} AND status = 'running' AND updated_at = ANY ($2::text[]) AND owner = $3`;
 
+const heldRuns = "SELECT run_id FROM runs WHERE id = ANY (ARRAY(SELECT run FROM open_runs WHERE server = $1))";
 const releasePendingRuns = `UPDATE runs SET owner = NULL WHERE owner = $1 AND id IN (SELECT run FROM open_runs WHERE status = 'pending')`;
 
 /**
@@ -199,6 +201,11 @@ export function createRunStore(database: PostgresDatabase, { server, peers, ...p
 
     acquire: async ({ sessions = 1_000_000, again = false, anyVersion = false } = {}) =>
       toRuns(await database.rows(acquireRuns, [server(), sessions, again, anyVersion])),
+
+    async held() {
+      const rows = readRows(RunIdRow, "runs", await database.read(heldRuns, [server()]));
+      return rows.map(({ run_id }) => run_id);
+    },
 
     async releasePending() {
       await parts.withdraw();

@@ -110,6 +110,8 @@ export function createRunStore(database: Database, commits: GroupCommit): RunSto
     // Where no other server can work, all is in this one's hand.
     acquire: async () => database.read(() => listUnfinished(database)),
 
+    held: async () => database.read(() => listUnfinished(database).map(({ run_id }) => run_id)),
+
     releasePending: async () => undefined,
 
     leftTemporary: async (keyedBefore) => database.read(() => listLeftTemporary(database, keyedBefore)),
