@@ -19,6 +19,7 @@ import { workspaces } from "./017-workspaces.ts";
 import { earlyVacuum } from "./018-early-vacuum.ts";
 import { mcpSessions } from "./019-mcp-sessions.ts";
 import { codeVersions } from "./020-code-versions.ts";
+import { earlierVacuum } from "./021-earlier-vacuum.ts";
 
 /** All changes of the schema, in their order. */
 export const migrations: readonly Migration[] = [
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   earlyVacuum,
   mcpSessions,
   codeVersions,
+  earlierVacuum,
 ];
