@@ -67,7 +67,13 @@ describe("LANGGRAPH_CONFIG", () => {
     expect(readGraphDefaults()).toEqual({});
   });
 
-  it.each([["{"], ["7"], ['{"agent": 7}'], ['{"agent": {"configurable": "x"}}']])("is refused as %s", (text) => {
+  it.each([
+    ["{"],
+    ["7"],
+    ['{"agent": 7}'],
+    ['{"agent": {"configurable": "x"}}'],
+    ['{"agent": {"recursion_limit": "50"}}'],
+  ])("is refused as %s", (text) => {
     vi.stubEnv("LANGGRAPH_CONFIG", text);
     expect(readGraphDefaults).toThrow(/LANGGRAPH_CONFIG cannot be read/u);
   });

@@ -10,6 +10,7 @@ import { bindSdkLogger, loadExport } from "./user-module.ts";
 import { readFile } from "node:fs/promises";
 import { parseEnv } from "node:util";
 import { addVariables, environmentVariable } from "../config/config.ts";
+import { AssistantConfig } from "../runs/admission/run-config.ts";
 import { z } from "zod";
 
 /** Resources that a manifest may disable. */
@@ -89,10 +90,7 @@ export async function applyEnvironment({ env, folder }: Pick<Manifest, "env" | "
 
 const variable = "LANGGRAPH_CONFIG";
 const JsonObject = z.record(z.string(), z.unknown());
-const Defaults = z.record(
-  z.string(),
-  z.looseObject({ configurable: JsonObject.optional(), context: JsonObject.optional() }),
-);
+const Defaults = z.record(z.string(), AssistantConfig.extend({ context: JsonObject.optional() }));
 
 /** The `config` and `context` of a graph's default assistant, used where a run sets none. */
 export interface GraphDefaults {

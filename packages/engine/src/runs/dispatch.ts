@@ -1,9 +1,11 @@
 import { clusterTime } from "../concurrency/cluster-time.ts";
+import { SessionQueue } from "../concurrency/session-queue.ts";
 import type { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import { ActiveRun, isDue, waitsForGraph } from "./active-run.ts";
 import type { RunnerDeps, RunStarter } from "./options.ts";
 import { Delays } from "./events/alarm.ts";
+import { endBroken } from "./attempt/end-broken.ts";
 import { runAttempt } from "./attempt/run-attempt.ts";
 import { createPublishers, type RunPublishers } from "./follow/remote-subscribers.ts";
 import { isOver } from "./status.ts";
@@ -146,7 +148,7 @@ export class Dispatch {
       }
       active.begin(run);
       this.publishers.sessions.publish(sessionId, { run_id: run.run_id, hasBegun: true });
-      await runAttempt(active, deps);
+      await this.#attempt(active);
       if (active.store.isLost === true) await this.#restartRun(run.run_id);
       else this.#forget(active);
       // There may be others of it that were admitted elsewhere.
@@ -157,6 +159,16 @@ export class Dispatch {
       logger.error({ err: error, session_id: sessionId }, "run_queue_failed");
       this.#delays.set(sessionId, deps.retryDelay, () => this.#queue.wake(sessionId));
       return false;
+    }
+  }
+
+  /** Performs one attempt of a run, or ends the run before it begins. What is thrown there ends the run as well. */
+  async #attempt(active: ActiveRun): Promise<void> {
+    const { deps } = this.#options;
+    try {
+      await runAttempt(active, deps);
+    } catch (error) {
+      await endBroken(active, error, deps);
     }
   }
 
@@ -174,7 +186,7 @@ export class Dispatch {
     if (active.isExecuting || active.ended) return;
     this.#delays.clear(active.run.run_id);
     this.publishers.sessions.publish(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
-    await runAttempt(active, this.#options.deps);
+    await this.#attempt(active);
     this.#forget(active);
     this.#queue.wake(active.run.session_id);
   }
@@ -215,84 +227,5 @@ export class Dispatch {
   close(): Promise<void> {
     this.#delays.close();
     return this.#queue.close();
-  }
-}
-
-/**
- * One worker per session and a bound across sessions. `work` does one run of the session, if there is one, and says
- * whether there may be another; sessions that wait for a place get it in the order they came. No timers: work begins when `wake` is called.
- */
-class SessionQueue {
-  readonly #limit: number;
-  readonly #work: (sessionId: string) => Promise<boolean>;
-  /** Sessions that work now; true when they were woken meanwhile. */
-  readonly #working = new Map<string, boolean>();
-  onRoom: (() => void) | undefined;
-  /** Sessions that wait for a place, oldest first. */
-  readonly #ready = new Set<string>();
-  #closed = false;
-  readonly #idle = Promise.withResolvers<void>();
-
-  /** `work` must not reject. */
-  constructor(limit: number, work: (sessionId: string) => Promise<boolean>) {
-    this.#limit = limit;
-    this.#work = work;
-  }
-
-  /** How many sessions more could work now. */
-  get room(): number {
-    return this.#closed ? 0 : Math.max(0, this.#limit - this.#working.size - this.#ready.size);
-  }
-
-  /** There may be something to do for the session. */
-  wake(sessionId: string): void {
-    if (this.#closed) return;
-    if (this.#working.has(sessionId)) {
-      this.#working.set(sessionId, true);
-      return;
-    }
-    this.#ready.add(sessionId);
-    if (this.#working.size < this.#limit) void this.workThrough();
-  }
-
-  /** Keeps a place for a session that does not work, if one is free, until `workThrough` or `leave`. */
-  reserve(sessionId: string): boolean {
-    if (this.#closed || this.#working.has(sessionId) || this.#working.size >= this.#limit) return false;
-    this.#working.set(sessionId, false);
-    return true;
-  }
-
-  /** The place that was kept for the session is for others. */
-  leave(sessionId: string): void {
-    if (this.#working.get(sessionId) === true && !this.#closed) this.#ready.add(sessionId);
-    this.#working.delete(sessionId);
-    void this.workThrough();
-  }
-
-  /**
-   * One worker: takes the sessions that are ready, one after the other, also those that become ready meanwhile; before
-   * them the one that a place was kept for.
-   */
-  async workThrough(reserved?: string): Promise<void> {
-    let sessionId = reserved ?? this.#ready.values().next().value;
-    while (sessionId !== undefined) {
-      this.#ready.delete(sessionId);
-      this.#working.set(sessionId, false);
-      const hasMore = await this.#work(sessionId);
-      const woken = this.#working.get(sessionId) === true;
-      this.#working.delete(sessionId);
-      // Behind the others: a long queue of one session does not keep the rest waiting.
-      if ((hasMore || woken) && !this.#closed) this.#ready.add(sessionId);
-      sessionId = this.#ready.values().next().value;
-    }
-    if (this.#closed && this.#working.size === 0) this.#idle.resolve();
-    else this.onRoom?.();
-  }
-
-  /** Begins nothing more; resolves when what is being worked on has ended. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#ready.clear();
-    if (this.#working.size > 0) await this.#idle.promise;
   }
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { streamModes } from "../../run-events.ts";
-import { RunCommand, RunConfig } from "../../runs/attempt/execute.ts";
+import { RunCommand } from "../../runs/attempt/execute.ts";
+import { RunConfig } from "../../runs/admission/run-config.ts";
 import type { RunRequest } from "../../runs/admission/draft.ts";
 import { storedConfigurable } from "../../sessions/sessions.ts";
 import { JsonObject, MultitaskStrategy, type Session } from "../../storage/records.ts";

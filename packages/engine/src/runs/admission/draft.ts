@@ -4,7 +4,7 @@ import { END } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { clusterTime } from "../../concurrency/cluster-time.ts";
-import { AppError } from "../../errors/errors.ts";
+import { AppError, isAppError } from "../../errors/errors.ts";
 import { holdsMessages, isLegacyGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
 import { findAssistant, type Graphs } from "../../graphs/load.ts";
 import type { CronOccurrence } from "../../storage/record-stores.ts";
@@ -18,8 +18,9 @@ import {
 } from "../../storage/records.ts";
 import type { ApprovalAnswer, RunStore, Storage, Submission } from "../../storage/storage.ts";
 import { eventTime, idBlock } from "../events/log.ts";
-import { RunCommand, RunConfig } from "../attempt/execute.ts";
+import { RunCommand } from "../attempt/execute.ts";
 import { checkLegacyCommand } from "../attempt/legacy-graphs.ts";
+import { describeIssues, readRunConfig, RunConfig } from "./run-config.ts";
 import { withBoundAnswer } from "./bound-answer.ts";
 import { interruptedRun } from "./executed-runs.ts";
 import { requireCheckpoint, requireNextNodes } from "./next-nodes.ts";
@@ -52,8 +53,9 @@ function checkRequest(request: RunRequest): void {
   ] as const) {
     const parsed = schema.safeParse(value);
     if (parsed.success) continue;
-    const problems = parsed.error.issues.map((issue) => `${[name, ...issue.path].join(".")}: ${issue.message}`);
-    throw new AppError("invalid_parameter", problems.join("; "), { suggestion: "Correct the named fields." });
+    throw new AppError("invalid_parameter", describeIssues(name, parsed.error), {
+      suggestion: "Correct the named fields.",
+    });
   }
 }
 
@@ -74,13 +76,20 @@ function checkNames(command: z.infer<typeof RunCommand>, { nodes, channels }: Se
   });
 }
 
-/** What the run says goes before what its assistant does; of `configurable` each key by itself. */
-function withConfigOf({ config }: Assistant, own: JsonObject): JsonObject {
+/**
+ * What the run says goes before what its assistant does; of `configurable` each key by itself. Throws `invalid_parameter`
+ * where what is left of the assistant's is wrong.
+ */
+function withConfigOf({ config, assistant_id }: Assistant, own: JsonObject): JsonObject {
+  if (Object.keys(config).length === 0) return own;
   const configurable = {
     ...JsonObject.safeParse(config["configurable"]).data,
     ...JsonObject.safeParse(own["configurable"]).data,
   };
-  return { ...config, ...own, ...(Object.keys(configurable).length > 0 && { configurable }) };
+  const whole = { ...config, ...own, ...(Object.keys(configurable).length > 0 && { configurable }) };
+  const read = readRunConfig({ assistant_id, kwargs: { config: whole } });
+  if (isAppError(read)) throw read;
+  return whole;
 }
 
 function withUpdateIds(command: JsonObject, graph: ServedGraph): JsonObject {
@@ -139,7 +148,8 @@ export function assistantNotFound(name: string, { problems }: Pick<Graphs, "prob
 
 /**
  * The row a request is admitted with: where its graph is known already, its input's messages have ids; its first block of
- * event ids is reserved. Throws `not_found` for a graph that is not served and `invalid_parameter` for a wrong `config` or `command`.
+ * event ids is reserved. Throws `not_found` for a graph that is not served and `invalid_parameter` for a wrong `config`, also of the
+ * assistant, or `command`.
  */
 export function draftRun(session: Session, request: RunRequest, assistant: Assistant, graphs: Graphs): Run {
   checkRequest(request);

@@ -11,6 +11,7 @@ import { receivesModelCalls, type UsageHandler } from "../../usage/usage-of-run.
 import { unusedAnswers, type Ending, readPause, toRunError } from "../status.ts";
 import type { ActiveRun } from "../active-run.ts";
 import type { StreamCompanion } from "../companion.ts";
+import type { RunConfig } from "../admission/run-config.ts";
 import { createLifecycle, type LifecycleEvents } from "../events/lifecycle-events.ts";
 import type { EventBody } from "../events/log.ts";
 import { answeredByTask, legacyStreamModes, readLegacyStream } from "./legacy-graphs.ts";
@@ -23,17 +24,6 @@ import {
   type StreamPlan,
   type EmittedMessages,
 } from "../events/to-events.ts";
-
-/** What a run may say in `config`; other keys are ignored. */
-export const RunConfig = z.object({
-  tags: z.array(z.string()).max(100).optional(),
-  recursion_limit: z.number().int().positive().optional(),
-  max_concurrency: z.number().int().positive().optional(),
-  /** Milliseconds; more than a timer can count (25 days) is no limit that anybody means. */
-  timeout: z.number().positive().max(0x7fff_ffff).optional(),
-  configurable: JsonObject.optional(),
-  metadata: JsonObject.optional(),
-});
 
 const Target = z.union([z.string(), z.object({ node: z.string(), input: z.unknown() })]);
 
@@ -49,6 +39,8 @@ export interface GraphStream {
   active: ActiveRun;
   /** The run as its graph gets it. */
   run: Run;
+  /** The run's own, as it was read. */
+  config: z.infer<typeof RunConfig>;
   graph: ServedGraph;
   /** It calls the agent's loop, whose words are the conversation's. */
   hasLoop: boolean;
@@ -127,12 +119,11 @@ function configurableOf(
 }
 
 function optionsOf(execution: GraphStream, plan: StreamPlan, lent: JsonObject) {
-  const { active, run, graph } = execution;
+  const { active, run, graph, config } = execution;
   const { kwargs } = run;
   const { tracers, usage } = execution;
   const isHandler = usage !== undefined && !receivesModelCalls(usage, graph, active.stop.signal);
   const callbacks = isHandler ? [...tracers, usage] : [...tracers];
-  const config = RunConfig.parse(kwargs.config);
   const ownLimit = execution.hasLoop ? execution.recursionLimit : undefined;
   // Where nothing is said, the graph's own LangGraph knows its limit.
   const recursionLimit = config.recursion_limit ?? graph.config?.recursionLimit ?? ownLimit;

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { missingNodes } from "../../graphs/changed-graph.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { ownerOfItems } from "../../config/api-keys.ts";
+import { isAppError } from "../../errors/errors.ts";
 import { logFields } from "../../logger.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
 import { withinRun, type RunOutcome } from "../../storage/attempt-store.ts";
@@ -25,7 +25,7 @@ import {
 import { requireStartCheckpoint } from "../admission/draft.ts";
 import { otherExecutedRun } from "../admission/executed-runs.ts";
 import { requireNextNodes } from "../admission/next-nodes.ts";
-import { RunConfig, streamGraph, type StreamResult } from "./execute.ts";
+import { streamGraph, type StreamResult } from "./execute.ts";
 import {
   begunBeside,
   saveStoppedTurn,
@@ -37,9 +37,11 @@ import {
   webhookOf,
   writeOutcome,
 } from "./end.ts";
+import { feedbackOf } from "./feedback.ts";
 import type { RunnerDeps } from "../options.ts";
 import { countFirstToken } from "../run-stats.ts";
 import { rollBack } from "../remove-run.ts";
+import { readRunConfig } from "../admission/run-config.ts";
 import type { StreamCompanion } from "../companion.ts";
 import type { EventBody } from "../events/log.ts";
 import { readEmittedMessages } from "../events/to-events.ts";
@@ -150,10 +152,12 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
   };
   stop.signal.addEventListener("abort", onStop, { once: true });
   // Waiting in the queue or for a person is no part of an attempt.
-  const limit = Math.min(RunConfig.parse(run.kwargs.config).timeout ?? Infinity, deps.runTimeout ?? Infinity);
+  const config = readRunConfig(run);
+  const ownLimit = isAppError(config) ? undefined : config.timeout;
+  const limit = Math.min(ownLimit ?? Infinity, deps.runTimeout ?? Infinity);
   const clock = limit === Infinity ? undefined : setTimeout(() => stop.request("timeout"), limit);
   try {
-    const result = await settleWithin(stream(active, deps), stop.signal, deps.stopPatience ?? stopPatience);
+    const result = await settleWithin(stream(active, config, deps), stop.signal, deps.stopPatience ?? stopPatience);
     if (result === undefined) deps.logger.warn({ run_id: run.run_id }, "stop_forced");
     return result ?? stopped;
   } finally {
@@ -203,23 +207,28 @@ async function keptPause({ session_id }: Run, pause: Pause, { storage }: RunnerD
 }
 
 /** Runs the graph from the run's input or its checkpoint. Never throws: a failure is an ending. */
-async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
+async function stream(
+  active: ActiveRun,
+  config: ReturnType<typeof readRunConfig>,
+  deps: RunnerDeps,
+): Promise<StreamResult> {
   const { storage, graphs } = deps;
   const { run, log, stop, companion } = active;
   const { run_id, session_id, graph_id, attempt } = run;
   deps.logger.info({ run_id, session_id, graph_id, attempt }, "run_started");
   const looping = crashLoopError(run, deps.crashBudget);
   if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
-  const saver = active.store.checkpointer(log);
-  active.saver = saver;
-  const { ownerLimits: limits, counts, extension } = deps;
-  const account = new OwnerAccount(run, log, { storage, limits, refused: counts.refused });
-  active.account = account;
-  const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
-  companion?.onAttemptStart(resumes);
   try {
+    const saver = active.store.checkpointer(log);
+    active.saver = saver;
+    const { ownerLimits: limits, counts, extension } = deps;
+    const account = new OwnerAccount(run, log, { storage, limits, refused: counts.refused });
+    active.account = account;
+    const resumes = run.attempt > 1 || run.kwargs.command?.["resume"] !== undefined;
+    companion?.onAttemptStart(resumes);
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
+    if (isAppError(config)) throw config;
     const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
     const graph = await graphToRun(active, resume, deps);
     const hasLoop = graphs.hasLoop(graph);
@@ -231,6 +240,7 @@ async function stream(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult
     const added = companion?.onGraphStart(hasLoop, resumes);
     const result = await streamGraph({
       run: active.runWithUser,
+      config,
       graph,
       hasLoop,
       recursionLimit: extension?.recursionLimit,
@@ -272,25 +282,4 @@ function tracersOf({ run, trace }: ActiveRun, { tracer, tracerFor }: RunnerDeps)
   const { langsmith_tracer: place } = run.kwargs;
   const own = place === undefined ? undefined : tracerFor?.(place);
   return [own ?? tracer, trace?.handler].filter((handler) => handler !== undefined);
-}
-
-/** Milliseconds that a run waits at its end for the addresses of its feedback, which were asked for at its beginning. */
-const feedbackPatience = 3000;
-
-/**
- * Asks for the addresses for feedback (`feedback_keys`), in parallel to the work. `undefined` without tracing, or when the
- * answer does not come in time: the run does not fail because of it.
- */
-async function feedbackOf(
-  { run_id, kwargs }: Run,
-  { feedbackUrls, logger }: Pick<RunnerDeps, "feedbackUrls" | "logger">,
-): Promise<Record<string, string> | undefined> {
-  const { feedback_keys: keys = [] } = kwargs;
-  if (feedbackUrls === undefined || keys.length === 0) return undefined;
-  const late = sleep(feedbackPatience, undefined, { ref: false });
-  const urls = feedbackUrls(run_id, keys).catch((error: unknown) => {
-    logger.warn({ err: error, run_id }, "feedback_not_asked");
-    return undefined;
-  });
-  return await Promise.race([urls, late]);
 }

@@ -3,7 +3,8 @@ import type { Language } from "../../../language.ts";
 import type { StreamMode } from "../../../run-events.ts";
 import type { RunRequest } from "../../../runs/admission/draft.ts";
 import { interruptedRun } from "../../../runs/admission/executed-runs.ts";
-import { RunCommand, RunConfig } from "../../../runs/attempt/execute.ts";
+import { RunCommand } from "../../../runs/attempt/execute.ts";
+import { RunConfig } from "../../../runs/admission/run-config.ts";
 import { inSession } from "../../../sessions/sessions.ts";
 import { readState } from "../../../sessions/state/state.ts";
 import {

@@ -9,6 +9,7 @@ import {
   requireAssistant,
   useVersion,
 } from "../../../sessions/assistants.ts";
+import { AssistantConfig } from "../../../runs/admission/run-config.ts";
 import { JsonObject, type Assistant } from "../../../storage/records.ts";
 import { AssistantShape, AssistantVersionShape, toWireAssistant } from "../../responses/shapes.ts";
 import { describe } from "../../describe.ts";
@@ -28,7 +29,7 @@ const AssistantPath = z.object({ assistant_id: z.string().describe("A UUID or a 
 const AssistantCreate = z.object({
   graph_id: z.string().min(1),
   assistant_id: Id.nullish(),
-  config: JsonObject.nullish(),
+  config: AssistantConfig.nullish(),
   context: JsonObject.nullish(),
   metadata: JsonObject.nullish(),
   name: z.string().nullish(),
@@ -37,7 +38,7 @@ const AssistantCreate = z.object({
 });
 const AssistantPatch = z.object({
   graph_id: z.string().min(1).nullish(),
-  config: JsonObject.nullish(),
+  config: AssistantConfig.nullish(),
   context: JsonObject.nullish(),
   metadata: JsonObject.nullish().describe("Merged into what is there; all else is replaced"),
   name: z.string().nullish(),
