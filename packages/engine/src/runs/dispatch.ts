@@ -1,6 +1,6 @@
 import { clusterTime } from "../concurrency/cluster-time.ts";
 import { SessionQueue } from "../concurrency/session-queue.ts";
-import type { AppError } from "../errors/errors.ts";
+import { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import { ActiveRun, isDue, waitsForGraph } from "./active-run.ts";
 import type { RunnerDeps, RunStarter } from "./options.ts";
@@ -18,6 +18,11 @@ interface DispatchOptions {
   starter: RunStarter;
   /** The most runs executed at the same time, over all sessions. */
   maxConcurrent: number;
+}
+
+/** What readers get whose run another server goes on with. */
+export function goesOnElsewhere(): AppError {
+  return new AppError("server", "Another server goes on with the run.", { recoverable: true });
 }
 
 /** The runs of this server: each waits until it is due and first in its session, is executed, and is dropped when it is over. */
@@ -133,6 +138,7 @@ export class Dispatch {
       // Meanwhile another one may have been taken up.
       if (this.#left.get(sessionId) === left) this.#left.delete(sessionId);
       if (run === undefined) {
+        if (left !== undefined) this.#abandonLost(left);
         if (storage.notifications.isShared && this.ofSession(sessionId).some(isDue)) this.#blocked.add(sessionId);
         return left !== undefined;
       }
@@ -160,6 +166,12 @@ export class Dispatch {
       this.#delays.set(sessionId, deps.retryDelay, () => this.#queue.wake(sessionId));
       return false;
     }
+  }
+
+  /** Lets go of a run that was to be taken up again, and that this server has not got: its readers follow it elsewhere. */
+  #abandonLost(runId: string): void {
+    const active = this.active.get(runId);
+    if (active !== undefined && !active.isExecuting && !active.ended) this.abandon(active, goesOnElsewhere());
   }
 
   /** Performs one attempt of a run, or ends the run before it begins. What is thrown there ends the run as well. */
@@ -194,12 +206,13 @@ export class Dispatch {
   /** Takes up a run again whose newest writes the database has lost, which is no crash of this process. */
   async #restartRun(runId: string): Promise<void> {
     const { deps } = this.#options;
-    const { storage, logger } = deps;
+    const { logger } = deps;
     this.active.delete(runId);
     try {
       const active = await this.#trackById(runId, "left");
       if (active === undefined || deps.stopping.aborted) return;
-      await storage.attempt(active.run).park();
+      // By no attempt: none of this server writes to the session before the run is claimed.
+      await active.store.park();
       active.rollback = active.run.stop_requested === "rollback";
       if (active.run.stop_requested !== null) active.stop.request("user_requested");
       this.schedule(active.run);

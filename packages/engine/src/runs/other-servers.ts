@@ -1,10 +1,9 @@
-import { AppError } from "../errors/errors.ts";
 import { markWorkspace } from "../process/mark-workspace.ts";
 import type { HeartbeatResult, MountedWorkspace } from "../storage/cluster.ts";
 import type { Run } from "../storage/records.ts";
 import { cancelBackground } from "./cancel.ts";
 import { advanceClock } from "./events/log.ts";
-import type { Dispatch } from "./dispatch.ts";
+import { type Dispatch, goesOnElsewhere } from "./dispatch.ts";
 import type { RunnerDeps } from "./options.ts";
 import { recoverRuns, removeLeftovers, adoptRuns } from "./recover.ts";
 import { isOver } from "./status.ts";
@@ -193,7 +192,7 @@ class OtherServers {
   /** Other servers continue the runs of this one. */
   #abandonAll(): void {
     this.#recheckHeldRuns();
-    const reason = new AppError("server", "Another server goes on with the run.", { recoverable: true });
+    const reason = goesOnElsewhere();
     this.#deps.logger.error({}, "server_lost");
     for (const active of this.#dispatch.active.values()) {
       if (active.isExecuting) active.stop.request("app_shutdown", reason);

@@ -186,6 +186,8 @@ export class AttemptStream {
   /** The database came back without the newest commits: the attempt cannot go on from what it remembers. */
   giveUp(): AppError {
     this.isLost = true;
+    // What memory knows of the thread is what is lost, and another server may write there from now on.
+    this.#threads.clearWriter(this.#of.session_id, this.#of);
     return new AppError(
       "storage_unavailable",
       `PostgreSQL has lost what it had confirmed of run "${this.#of.run_id}".`,

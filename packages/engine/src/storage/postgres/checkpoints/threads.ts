@@ -45,8 +45,12 @@ export class Threads {
     return { ...codec, decode };
   }
 
-  /** An attempt, say, begins to work in a thread: no other server writes there until it is over. */
+  /**
+   * An attempt, say, begins to work in a thread: no other server writes there until it is over. One that an earlier writer
+   * of this server has lost may have.
+   */
   setWriter(threadId: string, writer: object): void {
+    this.#writers.delete(threadId);
     this.refresh(threadId);
     this.#writers.set(threadId, writer);
   }
