@@ -13,7 +13,7 @@ import type { LiveActivity } from "./activity.ts";
 import type { RunRequest } from "@millrace/engine/runs/admission/draft";
 import { parentSessionKey } from "@millrace/engine/runs/remote-stops";
 import { backgroundSessionId, BackgroundOrigin, sessionsOfAgents } from "@millrace/engine/runs/background-sessions";
-import { userKeysOf } from "@millrace/engine/runs/admission/user-of-run";
+import { userKeysOf } from "@millrace/engine/runs/admission/run-config";
 
 /** The graph that background agents run. */
 const workflowGraph = "agent";

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { RunnableLambda, type RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { LangChainTracer } from "@langchain/core/tracers/tracer_langchain";
@@ -6,6 +7,8 @@ import { createAnonymizer } from "langsmith/anonymizer";
 import type { Config } from "./config/config.ts";
 import { isSecret, secretForms } from "./config/api-keys.ts";
 import { withTimeout } from "./concurrency/abort.ts";
+import type { Logger } from "./logger.ts";
+import type { Run } from "./storage/records.ts";
 
 /**
  * The process's connection to LangSmith. `flush` sends what is pending within `limitMs`; an unreachable server never
@@ -142,4 +145,25 @@ export function skipIdleTracing(): boolean {
     return storage.run(noRoot === true ? variables : store, callback);
   };
   return true;
+}
+
+/** Milliseconds that a run waits at its end for the addresses of its feedback, which were asked for at its beginning. */
+const feedbackPatience = 3000;
+
+/**
+ * Asks for the addresses for feedback (`feedback_keys`), in parallel to the work. `undefined` without tracing, or when the
+ * answer does not come in time: the run does not fail because of it.
+ */
+export async function feedbackOf(
+  { run_id, kwargs }: Pick<Run, "run_id" | "kwargs">,
+  { feedbackUrls, logger }: { feedbackUrls?: Tracing["feedbackUrls"] | undefined; logger: Pick<Logger, "warn"> },
+): Promise<Record<string, string> | undefined> {
+  const { feedback_keys: keys = [] } = kwargs;
+  if (feedbackUrls === undefined || keys.length === 0) return undefined;
+  const late = sleep(feedbackPatience, undefined, { ref: false });
+  const urls = feedbackUrls(run_id, keys).catch((error: unknown) => {
+    logger.warn({ err: error, run_id }, "feedback_not_asked");
+    return undefined;
+  });
+  return await Promise.race([urls, late]);
 }

@@ -74,8 +74,18 @@ describe("a wrong config that was stored before it was checked", () => {
       const now = new Date().toISOString();
       const own = await startOn((storage) =>
         storage.assistants.create({
-          ...{ assistant_id, owner: null, is_system: false, graph_id: "counter", config, context: {}, metadata: {} },
-          ...{ version: 1, name: "n", description: null, created_at: now, updated_at: now },
+          assistant_id,
+          owner: null,
+          is_system: false,
+          graph_id: "counter",
+          config,
+          context: {},
+          metadata: {},
+          version: 1,
+          name: "n",
+          description: null,
+          created_at: now,
+          updated_at: now,
         }),
       );
       const { thread_id } = await own.client.threads.create();
@@ -99,8 +109,18 @@ describe("a wrong config that was stored before it was checked", () => {
     const now = new Date().toISOString();
     const own = await startOn((storage) =>
       storage.assistants.create({
-        ...{ assistant_id, owner: null, is_system: false, graph_id: "counter", context: {}, metadata: {}, version: 1 },
-        ...{ config: { tags: null }, name: "n", description: null, created_at: now, updated_at: now },
+        assistant_id,
+        owner: null,
+        is_system: false,
+        graph_id: "counter",
+        context: {},
+        metadata: {},
+        version: 1,
+        config: { tags: null },
+        name: "n",
+        description: null,
+        created_at: now,
+        updated_at: now,
       }),
     );
     const run = { assistant_id, input: { value: 1 }, config: { tags: [] } };

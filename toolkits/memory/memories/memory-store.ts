@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
+import { KeyedMutex } from "@millrace/engine/concurrency/by-key";
 import { AppError } from "@millrace/engine/errors/errors";
 import type { ItemStore } from "@millrace/engine/storage/items/store-items";
 import {

@@ -1,5 +1,5 @@
 import { unlessAborted } from "@millrace/engine/concurrency/abort";
-import { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
+import { KeyedMutex } from "@millrace/engine/concurrency/by-key";
 import type { IndexLimits } from "@millrace/engine/config/tool-settings";
 import { AppError } from "@millrace/engine/errors/errors";
 import { type Cluster, singleServer } from "@millrace/engine/storage/cluster";

@@ -167,7 +167,7 @@ async function startIn(session: Session, cron: DueCron, parts: CronRunParts): Pr
 }
 
 /**
- * Starts a run of a cron besides its dates, which stay as they are. Its thread stays, too: whoever starts it wants to look at it.
+ * Starts a run of a cron besides its dates, which stay as they are. Its thread stays, too: the person who starts it wants to look at it.
  * Throws what `Runs.start` throws.
  */
 export async function startCronRunNow(cron: Cron, parts: CronRunParts): Promise<Run> {

@@ -6,7 +6,7 @@ import type { Cron, CronQuery } from "../storage/record-stores.ts";
 import { JsonObject, type Run } from "../storage/records.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AuthEvent } from "../manifest/auth.ts";
-import { storableConfig } from "../runs/admission/user-of-run.ts";
+import { storableConfig } from "../runs/admission/run-config.ts";
 import { ask, bothOf, type AuthorizationRules, withUser } from "../sessions/scope/guard.ts";
 import { isDone } from "../sessions/sessions.ts";
 import { contains } from "../storage/items/contains.ts";

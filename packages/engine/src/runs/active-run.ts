@@ -3,7 +3,7 @@ import type { AttemptStore, RunCheckpointer } from "../storage/attempt-store.ts"
 import type { Storage } from "../storage/storage.ts";
 import type { RunCompanion } from "./companion.ts";
 import { type LogSubscribers, RunLog } from "./events/log.ts";
-import { withUserOf } from "./admission/user-of-run.ts";
+import { withUserOf } from "./admission/run-config.ts";
 import type { RunTrace } from "../telemetry/telemetry.ts";
 import type { OwnerAccount } from "../usage/usage-of-run.ts";
 import { RunControl } from "@langchain/langgraph";

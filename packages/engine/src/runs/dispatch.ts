@@ -1,5 +1,5 @@
 import { clusterTime } from "../concurrency/cluster-time.ts";
-import { SessionQueue } from "../concurrency/session-queue.ts";
+import { SessionQueue } from "../concurrency/by-key.ts";
 import { AppError } from "../errors/errors.ts";
 import type { Run } from "../storage/records.ts";
 import { ActiveRun, isDue, waitsForGraph } from "./active-run.ts";
@@ -154,7 +154,8 @@ export class Dispatch {
       }
       active.begin(run);
       this.publishers.sessions.publish(sessionId, { run_id: run.run_id, hasBegun: true });
-      await this.#attempt(active);
+      // What is thrown there ends the run as well.
+      await runAttempt(active, deps).catch((error: unknown) => endBroken(active, error, deps));
       if (active.store.isLost === true) await this.#restartRun(run.run_id);
       else this.#forget(active);
       // There may be others of it that were admitted elsewhere.
@@ -174,16 +175,6 @@ export class Dispatch {
     if (active !== undefined && !active.isExecuting && !active.ended) this.abandon(active, goesOnElsewhere());
   }
 
-  /** Performs one attempt of a run, or ends the run before it begins. What is thrown there ends the run as well. */
-  async #attempt(active: ActiveRun): Promise<void> {
-    const { deps } = this.#options;
-    try {
-      await runAttempt(active, deps);
-    } catch (error) {
-      await endBroken(active, error, deps);
-    }
-  }
-
   /** Takes a run in hand by its row; as it was before its claim where it was `claimed` here and admitted elsewhere. */
   async #trackById(runId: string, how: "claimed" | "left"): Promise<ActiveRun | undefined> {
     const run = await this.#options.deps.storage.runs.get(runId);
@@ -198,7 +189,8 @@ export class Dispatch {
     if (active.isExecuting || active.ended) return;
     this.#delays.clear(active.run.run_id);
     this.publishers.sessions.publish(active.run.session_id, { run_id: active.run.run_id, hasBegun: false });
-    await this.#attempt(active);
+    const { deps } = this.#options;
+    await runAttempt(active, deps).catch((error: unknown) => endBroken(active, error, deps));
     this.#forget(active);
     this.#queue.wake(active.run.session_id);
   }

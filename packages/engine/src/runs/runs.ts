@@ -22,8 +22,8 @@ import { zeroCounts, runStats, type RunStats } from "./run-stats.ts";
 import { removeRun } from "./remove-run.ts";
 import { stopRemoteRuns, waitForStop } from "./remote-stops.ts";
 import { Traces } from "./trace/traces.ts";
-import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
-import { unstoredUser } from "./admission/user-of-run.ts";
+import { KeyedMutex } from "../concurrency/by-key.ts";
+import { unstoredUser } from "./admission/run-config.ts";
 
 /**
  * All runs of this server: admits them, queues them per session, executes them, lets readers follow them, stops them and

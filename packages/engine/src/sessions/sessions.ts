@@ -8,7 +8,7 @@ import type { JsonObject, Run, Session } from "../storage/records.ts";
 import { noSession } from "./scope/guard.ts";
 import type { NewSessions } from "./scope/owner-scope.ts";
 import type { SessionRuns, SessionStorage } from "./scope/session-storage.ts";
-import { withoutUserKeys } from "../runs/admission/user-of-run.ts";
+import { withoutUserKeys } from "../runs/admission/run-config.ts";
 
 /** The fields of a new session. `metadata` is kept as it is: it holds names and search keys. */
 export interface NewSession {

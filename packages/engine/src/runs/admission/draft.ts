@@ -4,7 +4,7 @@ import { END } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { clusterTime } from "../../concurrency/cluster-time.ts";
-import { AppError, isAppError } from "../../errors/errors.ts";
+import { AppError } from "../../errors/errors.ts";
 import { holdsMessages, isLegacyGraph, type ServedGraph, type WithChannels } from "../../graphs/served-graph.ts";
 import { findAssistant, type Graphs } from "../../graphs/load.ts";
 import type { CronOccurrence } from "../../storage/record-stores.ts";
@@ -20,11 +20,10 @@ import type { ApprovalAnswer, RunStore, Storage, Submission } from "../../storag
 import { eventTime, idBlock } from "../events/log.ts";
 import { RunCommand } from "../attempt/execute.ts";
 import { checkLegacyCommand } from "../attempt/legacy-graphs.ts";
-import { describeIssues, readRunConfig, RunConfig } from "./run-config.ts";
+import { describeIssues, RunConfig, storableConfig, wrongConfig } from "./run-config.ts";
 import { withBoundAnswer } from "./bound-answer.ts";
 import { interruptedRun } from "./executed-runs.ts";
 import { requireCheckpoint, requireNextNodes } from "./next-nodes.ts";
-import { storableConfig } from "./user-of-run.ts";
 import { isBaseMessage } from "../../message-kinds.ts";
 import { readDecision } from "../../sessions/questions/read-decision.ts";
 
@@ -87,8 +86,8 @@ function withConfigOf({ config, assistant_id }: Assistant, own: JsonObject): Jso
     ...JsonObject.safeParse(own["configurable"]).data,
   };
   const whole = { ...config, ...own, ...(Object.keys(configurable).length > 0 && { configurable }) };
-  const read = readRunConfig({ assistant_id, kwargs: { config: whole } });
-  if (isAppError(read)) throw read;
+  const { error } = RunConfig.safeParse(whole);
+  if (error !== undefined) throw wrongConfig(assistant_id, error);
   return whole;
 }
 

@@ -1,13 +1,14 @@
 import type { BaseCallbackHandler } from "@langchain/core/callbacks/base";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { z } from "zod";
 import { missingNodes } from "../../graphs/changed-graph.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
 import { ownerOfItems } from "../../config/api-keys.ts";
-import { isAppError } from "../../errors/errors.ts";
 import { logFields } from "../../logger.ts";
+import { feedbackOf } from "../../tracing.ts";
 import { GraphStore } from "../../storage/items/store-items.ts";
 import { withinRun, type RunOutcome } from "../../storage/attempt-store.ts";
-import type { Run, RunStatus } from "../../storage/records.ts";
+import type { Run, RunError, RunStatus } from "../../storage/records.ts";
 import { readTraceparent } from "../../telemetry/traceparent.ts";
 import { OwnerAccount, UsageHandler } from "../../usage/usage-of-run.ts";
 import type { ActiveRun } from "../active-run.ts";
@@ -37,14 +38,20 @@ import {
   webhookOf,
   writeOutcome,
 } from "./end.ts";
-import { feedbackOf } from "./feedback.ts";
 import type { RunnerDeps } from "../options.ts";
 import { countFirstToken } from "../run-stats.ts";
 import { rollBack } from "../remove-run.ts";
-import { readRunConfig } from "../admission/run-config.ts";
+import { RunConfig, wrongConfig } from "../admission/run-config.ts";
 import type { StreamCompanion } from "../companion.ts";
 import type { EventBody } from "../events/log.ts";
 import { readEmittedMessages } from "../events/to-events.ts";
+
+/** The result of an attempt that cannot begin. */
+const failed = (error: RunError): StreamResult => ({
+  ending: { kind: "failed", error },
+  paused: false,
+  values: undefined,
+});
 
 const stopped: StreamResult = { ending: { kind: "stopped" }, paused: false, values: undefined };
 
@@ -144,6 +151,8 @@ async function outcomeAfter(
  */
 async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
   const { stop, run } = active;
+  const { data: config, error: wrong } = RunConfig.safeParse(run.kwargs.config);
+  if (wrong !== undefined) return failed(toRunError(wrongConfig(run.assistant_id, wrong)));
   const onStop = (): void => {
     const { reason } = stop;
     // A shutdown and a failure of the storage are not requests to stop.
@@ -152,9 +161,7 @@ async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<
   };
   stop.signal.addEventListener("abort", onStop, { once: true });
   // Waiting in the queue or for a person is no part of an attempt.
-  const config = readRunConfig(run);
-  const ownLimit = isAppError(config) ? undefined : config.timeout;
-  const limit = Math.min(ownLimit ?? Infinity, deps.runTimeout ?? Infinity);
+  const limit = Math.min(config.timeout ?? Infinity, deps.runTimeout ?? Infinity);
   const clock = limit === Infinity ? undefined : setTimeout(() => stop.request("timeout"), limit);
   try {
     const result = await settleWithin(stream(active, config, deps), stop.signal, deps.stopPatience ?? stopPatience);
@@ -207,17 +214,13 @@ async function keptPause({ session_id }: Run, pause: Pause, { storage }: RunnerD
 }
 
 /** Runs the graph from the run's input or its checkpoint. Never throws: a failure is an ending. */
-async function stream(
-  active: ActiveRun,
-  config: ReturnType<typeof readRunConfig>,
-  deps: RunnerDeps,
-): Promise<StreamResult> {
+async function stream(active: ActiveRun, config: z.infer<typeof RunConfig>, deps: RunnerDeps): Promise<StreamResult> {
   const { storage, graphs } = deps;
   const { run, log, stop, companion } = active;
   const { run_id, session_id, graph_id, attempt } = run;
   deps.logger.info({ run_id, session_id, graph_id, attempt }, "run_started");
   const looping = crashLoopError(run, deps.crashBudget);
-  if (looping !== undefined) return { ending: { kind: "failed", error: looping }, paused: false, values: undefined };
+  if (looping !== undefined) return failed(looping);
   try {
     const saver = active.store.checkpointer(log);
     active.saver = saver;
@@ -228,14 +231,13 @@ async function stream(
     companion?.onAttemptStart(resumes);
     await log.room();
     log.emit({ event: "metadata", data: { run_id: run.run_id, attempt: run.attempt } });
-    if (isAppError(config)) throw config;
     const resume = run.attempt > 1 && (await hasProgress(storage.checkpointer, run));
     const graph = await graphToRun(active, resume, deps);
     const hasLoop = graphs.hasLoop(graph);
     if (!resume && hasLoop) await saveUnfinishedTurn(run, saver, deps);
     const isStrict = run.kwargs.strict_resume === true && !resume;
     const refusal = isStrict ? await strictResumeError(run, graph) : undefined;
-    if (refusal !== undefined) return { ending: { kind: "failed", error: refusal }, paused: false, values: undefined };
+    if (refusal !== undefined) return failed(refusal);
     const feedback = run.kwargs.feedback_keys === undefined ? undefined : feedbackOf(run, deps);
     const added = companion?.onGraphStart(hasLoop, resumes);
     const result = await streamGraph({

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JsonObject } from "../../storage/records.ts";
-import { storableConfig } from "../admission/user-of-run.ts";
+import { storableConfig } from "../admission/run-config.ts";
 
 const ConfigWithThread = z.object({
   configurable: z.looseObject({

@@ -1,7 +1,7 @@
 import { AppError } from "../../errors/errors.ts";
 import { type AuthContext, type AuthEvent, type CustomAuth, Refusal, type RowFilter } from "../../manifest/auth.ts";
 import { ownerOfUser } from "../../config/api-keys.ts";
-import { withoutUserKeys } from "../../runs/admission/user-of-run.ts";
+import { withoutUserKeys } from "../../runs/admission/run-config.ts";
 import { contains } from "../../storage/items/contains.ts";
 import type { Assistant, JsonObject, Session } from "../../storage/records.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -1,5 +1,5 @@
 import { CurrentChanges } from "../../concurrency/feed.ts";
-import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
+import { KeyedMutex } from "../../concurrency/by-key.ts";
 import type { PeerNotifications } from "../../storage/cluster.ts";
 
 /** Milliseconds between two reads of a followed namespace: with notifications of other servers, and without. */

@@ -73,7 +73,7 @@ function startingRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const body = context.req.valid("json");
       const run = await startOn(services, context, context.req.valid("param").thread_id, body);
-      context.header("Content-Location", locationOf(run));
+      context.header("Content-Location", streamHeaders(run)["content-location"]);
       return respondJson(context, toWireRun(run));
     },
   );
@@ -110,7 +110,7 @@ function startingRoutes(routes: HttpApp): void {
       // Only the values are read, so these modes are enough whatever the body asks for.
       const run = await startOn(services, context, thread_id, { ...body, stream_mode: "values" });
       return waitForRun(services, context, run, {
-        headers: { "content-location": locationOf(run) },
+        headers: { "content-location": streamHeaders(run)["content-location"] },
         hasBegun: context.req.header("idempotency-key") === undefined,
         cancels: body.on_disconnect === "cancel",
       });
@@ -192,7 +192,7 @@ function joiningRoutes(routes: HttpApp): void {
       const services = servicesOf(context);
       const run = await requireRun(services, context.req.valid("param"));
       return waitForRun(services, context, run, {
-        headers: { "content-location": locationOf(run) },
+        headers: { "content-location": streamHeaders(run)["content-location"] },
         cancels: context.req.valid("query").cancel_on_disconnect ?? false,
       });
     },
@@ -238,16 +238,12 @@ async function requireRun({ runs }: HttpServices, ids: { thread_id: string; run_
   return run;
 }
 
-function locationOf(run: Run): string {
-  return `/threads/${run.session_id}/runs/${run.run_id}`;
-}
-
 /**
  * `Location` lets the SDK reconnect by itself: a run's end is written before its stream closes. A client that asked to
  * cancel on disconnect asks the same of the stream that continues after a break.
  */
-function streamHeaders(run: Run, cancels = false): Record<string, string> {
+function streamHeaders(run: Run, cancels = false) {
   const query = cancels ? "?cancel_on_disconnect=1" : "";
-  const location = locationOf(run);
+  const location = `/threads/${run.session_id}/runs/${run.run_id}`;
   return { "content-location": location, location: `${location}/stream${query}` };
 }

@@ -1,4 +1,4 @@
-import { KeyedMutex } from "../../../concurrency/keyed-mutex.ts";
+import { KeyedMutex } from "../../../concurrency/by-key.ts";
 import type { CacheLimits } from "../../checkpoints/cache.ts";
 import { CheckpointStore } from "../../checkpoints/checkpoint-store.ts";
 import { type Codec, createCodec } from "../../checkpoints/codec.ts";

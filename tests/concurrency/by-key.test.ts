@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { KeyedMutex } from "@millrace/engine/concurrency/keyed-mutex";
+import { KeyedMutex } from "@millrace/engine/concurrency/by-key";
 import { createGate, settle } from "../runs/fixtures.ts";
 
 test("work with one key goes in order, also after a failure, and other keys wait for nothing", async () => {

@@ -1,10 +1,10 @@
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import type { OpenedStorage } from "@millrace/engine/storage/storage";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { runRecord, sessionRecord } from "../contract/records.ts";
-import { createGate, createRuns, createSession, gatedGraph, never, request, serve } from "../runs/fixtures.ts";
-import { startPostgres } from "../support/processes/postgres.ts";
-import { createServers } from "./two-servers.ts";
+import { runRecord, sessionRecord } from "../../contract/records.ts";
+import { createGate, createRuns, createSession, gatedGraph, never, request, serve } from "../../runs/fixtures.ts";
+import { startPostgres } from "../../support/processes/postgres.ts";
+import { createServers } from "../two-servers.ts";
 
 const postgres = await startPostgres();
 afterAll(() => postgres?.stop());
