@@ -29,30 +29,46 @@ const wait = async ({ place, gate }) => {
 export const patient = new StateGraph(z.object({ place: z.string(), gate: z.string() }))
   .addNode("first", note("first")).addNode("wait", wait).addNode("last", note("last"))
   .addEdge(START, "first").addEdge("first", "wait").addEdge("wait", "last").addEdge("last", END).compile();
+const die = async ({ place, gate }) => {
+  while (!existsSync(place + "/" + gate)) await sleep(20);
+  appendFileSync(place + "/tries", process.pid + "\\n");
+  // The server does not let a graph call process.exit.
+  process.kill(process.pid, "SIGKILL");
+};
+export const poison = new StateGraph(z.object({ place: z.string(), gate: z.string() }))
+  .addNode("die", die).addEdge(START, "die").addEdge("die", END).compile();
 `;
+
+/** Writes the graphs and what a server process needs beside them. */
+function writeGraphs(folder: string): void {
+  mkdirSync(join(folder, "workspace"));
+  writeFileSync(join(folder, "graph.mjs"), graph);
+  const graphs = { patient: "./graph.mjs:patient", poison: "./graph.mjs:poison" };
+  writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs }));
+}
+
+/** A server that serves the graphs of `folder`, in a process of its own. */
+async function startProcess(database: string, folder: string): Promise<ServerProcess> {
+  const server = new ServerProcess(mkdtempSync(join(folder, "server-")), join(folder, "workspace"));
+  server.configure({
+    MILLRACE_DATABASE: database,
+    MILLRACE_LEASE_SECONDS: String(leaseSeconds),
+    MILLRACE_MODEL: "offline",
+    MILLRACE_CONSOLE: "off",
+    MILLRACE_GRAPHS: join(folder, "langgraph.json"),
+  });
+  await server.start();
+  return server;
+}
 
 describe.skipIf(postgres === undefined)("a server that stops responding", { timeout: 180_000 }, () => {
   it("is taken over by another one, frozen or killed: its late writes are refused, and the times of events go on", async () => {
     const servers = await createServers(postgres);
     const folder = mkdtempSync(join(tmpdir(), "millrace-"));
-    const start = async (): Promise<ServerProcess> => {
-      const server = new ServerProcess(mkdtempSync(join(folder, "server-")), join(folder, "workspace"));
-      server.configure({
-        MILLRACE_DATABASE: servers.url,
-        MILLRACE_LEASE_SECONDS: String(leaseSeconds),
-        MILLRACE_MODEL: "offline",
-        MILLRACE_CONSOLE: "off",
-        MILLRACE_GRAPHS: join(folder, "langgraph.json"),
-      });
-      await server.start();
-      return server;
-    };
     const steps = (): string[] => readFileSync(join(folder, "steps"), "utf8").trim().split("\n");
-    mkdirSync(join(folder, "workspace"));
-    writeFileSync(join(folder, "graph.mjs"), graph);
-    writeFileSync(join(folder, "langgraph.json"), JSON.stringify({ graphs: { patient: "./graph.mjs:patient" } }));
+    writeGraphs(folder);
     writeFileSync(join(folder, "steps"), "");
-    const [one, other] = await Promise.all([start(), start()]);
+    const [one, other] = await Promise.all([startProcess(servers.url, folder), startProcess(servers.url, folder)]);
     const { pid = 0 } = one;
     try {
       const { thread_id } = await one.client.threads.create();
@@ -89,6 +105,43 @@ describe.skipIf(postgres === undefined)("a server that stops responding", { time
         { status: "success", attempt: 2, crashes: 1 },
         { status: "success", attempt: 2, crashes: 1 },
       ]);
+    } finally {
+      await one.kill();
+      await other.kill();
+      await servers.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe.skipIf(postgres === undefined)("a run that ends the process of each server", { timeout: 180_000 }, () => {
+  it("is set aside after three crashes, one server for each, and other threads are served", async () => {
+    const servers = await createServers(postgres);
+    const folder = mkdtempSync(join(tmpdir(), "millrace-"));
+    writeGraphs(folder);
+    const [one, other] = await Promise.all([startProcess(servers.url, folder), startProcess(servers.url, folder)]);
+    const input = { place: folder, gate: "opened" };
+    const tries = (): string[] => readFileSync(join(folder, "tries"), "utf8").trim().split("\n");
+    try {
+      const { thread_id } = await one.client.threads.create();
+      const [first, second] = [String(one.pid), String(other.pid)];
+      const { run_id } = await one.client.runs.create(thread_id, "poison", { input });
+      writeFileSync(join(folder, input.gate), "");
+      expect(await one.ended()).toMatchObject({ signal: "SIGKILL" });
+      expect(tries()).toEqual([first]);
+      expect(await other.ended()).toMatchObject({ signal: "SIGKILL" });
+      expect(tries()).toEqual([first, second]);
+      // It may end before it is ready.
+      await one.start().catch(() => undefined);
+      expect(await one.ended()).toMatchObject({ signal: "SIGKILL" });
+      expect(new Set(tries()).size).toBe(3);
+      await Promise.all([one.start(), other.start()]);
+      await other.client.runs.wait(null, "patient", { input });
+      await expect.poll(async () => (await other.client.runs.get(thread_id, run_id)).status).toBe("error");
+      expect(
+        await servers.query("SELECT crashes, error::jsonb->>'error' AS error FROM runs WHERE status = 'error'"),
+      ).toEqual([{ crashes: 3, error: "crash_loop" }]);
+      expect(tries()).toHaveLength(3);
     } finally {
       await one.kill();
       await other.kill();
