@@ -366,6 +366,7 @@ const writes: Record<string, Write | Write[]> = {
     body: () => run("asking", { schedule: "0 0 1 1 *" }),
   },
   "PATCH /runs/crons/{cron_id}": { asks: ["crons:update"], on: cron, body: () => ({ schedule: "1 0 1 1 *" }) },
+  "POST /runs/crons/{cron_id}/run": { asks: ["crons:read", "threads:create", "threads:create_run"], on: cron },
   "DELETE /runs/crons/{cron_id}": { asks: ["crons:delete"], on: cron },
   "PUT /store/items": {
     asks: ["store:put"],

@@ -4,6 +4,7 @@ export const readingPosts = [
   "POST /assistants/count",
   "POST /assistants/search",
   "POST /assistants/{assistant_id}/versions",
+  "POST /crons/preview",
   "POST /identity/validate",
   "POST /prompts/{name}/validate",
   "POST /rules/{name}/validate",

@@ -151,7 +151,7 @@ async function outcomeAfter(
  */
 async function streamUntilStopped(active: ActiveRun, deps: RunnerDeps): Promise<StreamResult> {
   const { stop, run } = active;
-  const { data: config, error: wrong } = RunConfig.safeParse(run.kwargs.config);
+  const { data: config, error: wrong } = RunConfig.safeParse(active.runWithUser.kwargs.config);
   if (wrong !== undefined) return failed(toRunError(wrongConfig(run.assistant_id, wrong)));
   const onStop = (): void => {
     const { reason } = stop;
