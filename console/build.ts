@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { build } from "vite";
+import { removeOldBuilds } from "./old-builds.ts";
 
 /**
  * Builds the console into the folder that is named, which is there when all of it is there: `node build.ts <folder>`. The
@@ -11,8 +12,6 @@ import { build } from "vite";
 
 const output = resolve(process.argv[2] ?? join(import.meta.dirname, "..", "dist", "console", "release"));
 const temporary = `${output}.${process.pid}`;
-/** Days that builds of other sources are kept: an older server may still serve them. */
-const keptDays = 1;
 const packable = /\.(js|css|html|svg|json|webmanifest)$/u;
 const compress = promisify(brotliCompress);
 
@@ -26,15 +25,6 @@ async function pack(folder: string): Promise<void> {
       await writeFile(`${file}.br`, packed);
     }),
   );
-}
-
-async function removeOld(): Promise<void> {
-  const folder = dirname(output);
-  const oldest = Date.now() - keptDays * 86_400_000;
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name);
-    if (path !== output && (await stat(path)).mtimeMs < oldest) await rm(path, { recursive: true, force: true });
-  }
 }
 
 // Vite takes the mode of the process that asks for a build, which may be a test; what is served is never a development build.
@@ -52,7 +42,7 @@ try {
   await rename(temporary, output).catch(async (error: unknown) => {
     if ((await stat(join(output, "index.html")).catch(() => undefined)) === undefined) throw error;
   });
-  await removeOld();
+  await removeOldBuilds(output);
 } finally {
   await rm(temporary, { recursive: true, force: true });
 }

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLogger } from "@millrace/engine/logger";
+import { removeOldBuilds } from "../../console/old-builds.ts";
 import { openConsoleBuild } from "../../src/http/console/console-build.ts";
 import { consoleRoutes } from "../../src/http/console/console-routes.ts";
 import { sizesOf } from "./bench/build-sizes.ts";
@@ -32,6 +33,15 @@ describe("the console of a copy that cannot build it", () => {
     write("console/build.ts");
     expect(await stateOf()).toMatchObject({ status: "failed", suggestion: expect.stringContaining("npm ci") });
   });
+});
+
+it("removes old builds beside a new one, and nothing else", async () => {
+  const old = new Date(Date.now() - 3 * 86_400_000);
+  const names = ["0123456789abcdef", "fedcba9876543210.77", "aaaaaaaaaaaaaaaa", "photos", "release"];
+  for (const name of names) write(`dist/${name}/index.html`);
+  for (const name of names) if (!name.startsWith("a")) utimesSync(join(root, "dist", name), old, old);
+  await removeOldBuilds(join(root, "dist/bbbbbbbbbbbbbbbb"));
+  expect(readdirSync(join(root, "dist"))).toEqual(["aaaaaaaaaaaaaaaa", "photos", "release"]);
 });
 
 it("lets its pages run and load its own files and nothing else, whatever is asked for (SEC-06)", async () => {

@@ -6,7 +6,7 @@ import { moveTask } from "../../api/shaping/tasks.ts";
 import { visible } from "../../markdown/links.ts";
 import { Menu, type MenuEntry } from "../../parts/menu.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
-import { useToday } from "../../parts/today.ts";
+import { useToday } from "../../parts/values/today.ts";
 import { dayAfter } from "../../run/model-days.ts";
 import { localDay, moveOf, reverseOf, type Task, type TaskPlace } from "../../run/tasks.ts";
 import { manage } from "../../text/manage/words.ts";

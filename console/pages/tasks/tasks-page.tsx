@@ -6,7 +6,7 @@ import { withParams } from "../../app/addresses.ts";
 import { useAreas, useTasks } from "../../api/shaping/tasks.ts";
 import { usePageTitle } from "../../app/news.ts";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
-import { useToday } from "../../parts/today.ts";
+import { useToday } from "../../parts/values/today.ts";
 import { localDay, taskViews, type Task, type TaskView } from "../../run/tasks.ts";
 import { manage } from "../../text/manage/words.ts";
 import { AddTask } from "./add-task.tsx";

@@ -7,7 +7,7 @@ import { usePageTitle } from "../../../app/news.ts";
 import { useModelDays } from "../../../api/shaping/statistics.ts";
 import { visible } from "../../../markdown/links.ts";
 import { Empty, Failed, Loading } from "../../../parts/states.tsx";
-import { useToday } from "../../../parts/today.ts";
+import { useToday } from "../../../parts/values/today.ts";
 import { dayOf, daysOf, measures, readChosenDays, sumOf, valueOf, type Measure } from "../../../run/model-days.ts";
 import { manage } from "../../../text/manage/words.ts";
 import { calendarDay } from "../../../text/time.ts";
