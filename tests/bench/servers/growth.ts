@@ -20,8 +20,8 @@ const [clients, runsOfThread] = [32, 13];
 const compared = 100_000;
 
 /**
- * How large a database on PostgreSQL is beside the rows in it, after runs whose threads are deleted by age, as a TTL does it,
- * and whose events are kept for a while. In each part the server is started again, as an upgrade does, and sweeps.
+ * How large a database on PostgreSQL is beside the rows in it, after runs whose threads are deleted by half and whose events
+ * are kept for a while. In each part the server is started again, as an upgrade does, and sweeps.
  */
 export async function measureGrowth(modelUrl: string, { parts, runs, kept }: GrowthAmounts): Promise<Section> {
   const title = "A database on PostgreSQL after many runs";
@@ -43,15 +43,7 @@ export async function measureGrowth(modelUrl: string, { parts, runs, kept }: Gro
       }
     };
     const before = performance.now();
-    const threads: string[][] = [];
-    for (let part = 0; part < parts; part += 1) {
-      await during(async (url) => {
-        threads.push(await playPart(url, runs));
-        // The threads of half of the parts stay.
-        const old = threads[part - Math.ceil(parts / 2)];
-        if (old !== undefined) await post(`${url}/threads/prune`, { thread_ids: old, strategy: "delete" });
-      });
-    }
+    for (let part = 0; part < parts; part += 1) await during(async (url) => await playPart(url, runs));
     const seconds = (performance.now() - before) / 1_000;
     // What the last part wrote is swept at the second start, and vacuumed in the minute after it.
     for (let start = 0; start < 2; start += 1) await during(async () => await delay(kept * 1_100));
@@ -74,15 +66,16 @@ export async function measureGrowth(modelUrl: string, { parts, runs, kept }: Gro
   }
 }
 
-/** A third of the runs without a thread, a third with a model call. Returns the threads. */
-async function playPart(url: string, runs: number): Promise<string[]> {
+/** A third of the runs without a thread, a third with a model call; then every second thread is deleted. */
+async function playPart(url: string, runs: number): Promise<void> {
   // A thread takes one run at a time.
   const threads = await createThreads(url, Math.max(3 * clients, Math.ceil((2 * runs) / 3 / runsOfThread)));
   await burst({ total: runs, concurrency: clients, cpu: () => 0 }, async (index) => {
     if (index % 3 === 0) return await post(`${url}/runs/wait`, { assistant_id: noop.assistant, input: noop.input });
     return await waitRun(url, threads[index % threads.length] ?? "", index % 3 === 1 ? chat : noop);
   });
-  return threads;
+  const deleted = threads.filter((_, index) => index % 2 === 0);
+  await post(`${url}/threads/prune`, { thread_ids: deleted, strategy: "delete" });
 }
 
 async function megabytes(database: string): Promise<number> {
