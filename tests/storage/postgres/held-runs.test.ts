@@ -24,19 +24,23 @@ describe.skipIf(server === undefined)("a run that a server owns without knowing"
   });
 
   /** The runs of a server with `graphs`; `beat` is a heartbeat of it that comes a minute later. */
-  async function startRuns(graphs: Record<string, unknown>, seen = storage): Promise<{ runs: Runs; beat: () => void }> {
+  async function startRuns(
+    graphs: Record<string, unknown>,
+    seen = storage,
+  ): Promise<{ runs: Runs; beat: (hasOrphanedRuns?: boolean) => void }> {
     const listening = vi.spyOn(storage.cluster, "onHeartbeat");
     const runs = createRuns(seen, serve(graphs, storage.checkpointer));
     drains.push(() => runs.drain(0));
     await runs.recover();
     const [[listener] = []] = listening.mock.calls;
-    const beat = (): void => {
+    const beat = (hasOrphanedRuns = false): void => {
       const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now() + 61_000);
-      listener?.({ stops: [], hasOrphanedRuns: false });
+      listener?.({ stops: [], hasOrphanedRuns });
       clock.mockRestore();
     };
     return { runs, beat };
   }
+  const never = new AbortController().signal;
   const statusOf = async (runId: string) => (await storage.runs.get(runId))?.status;
 
   it("is executed where its admission was carried out, and its answer lost for longer than the caller waits", async () => {
@@ -61,13 +65,53 @@ describe.skipIf(server === undefined)("a run that a server owns without knowing"
     const { runs, beat } = await startRuns({ plain: plainGraph() });
     const session = await createSession(storage);
     const before = await runs.start(session, request("plain"));
-    await runs.wait(before.run_id, new AbortController().signal);
+    await runs.wait(before.run_id, never);
     // As an admission leaves it that is carried out long after its caller has given up.
     const { claimed } = await storage.runs.admit({ ...before, run_id: crypto.randomUUID() }, { hasRoom: true });
     expect(await storage.runs.held()).toEqual([claimed?.run_id]);
     beat();
     await expect.poll(() => statusOf(claimed?.run_id ?? "")).toBe("success");
     expect(await storage.runs.held()).toEqual([]);
+  });
+
+  it("is in hand once where it was claimed here between its take-over and its adoption", async () => {
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const leftRollbacks: OpenedStorage["runs"]["leftRollbacks"] = async () => {
+      await meanwhile?.();
+      return await storage.runs.leftRollbacks();
+    };
+    const seen = { ...storage, runs: { ...storage.runs, leftRollbacks } };
+    const { runs, beat } = await startRuns({ plain: plainGraph() }, seen);
+    const session = await createSession(storage);
+    const before = await runs.start(session, request("plain"));
+    await runs.wait(before.run_id, never);
+    const leave = async (): Promise<string> => {
+      const { run } = await storage.runs.admit({
+        ...before,
+        run_id: crypto.randomUUID(),
+        status: "pending",
+        attempt: 0,
+      });
+      await withClient(url, (client) => client.query("UPDATE runs SET owner = 0 WHERE run_id = $1", [run.run_id]));
+      return run.run_id;
+    };
+    const first = await leave();
+    const over = Promise.withResolvers<void>();
+    meanwhile = async () => {
+      meanwhile = undefined;
+      const next = await runs.start(session, request("plain", { multitask_strategy: "enqueue" }));
+      await runs.wait(next.run_id, never);
+      over.resolve();
+    };
+    beat(true);
+    await over.promise;
+    expect(await statusOf(first)).toBe("success");
+    // One take-over comes after the other.
+    const second = await leave();
+    beat(true);
+    await expect.poll(() => statusOf(second)).toBe("success");
+    await expect.poll(() => runs.isIdle()).toBe(true);
+    expect(runs.numbers()).toMatchObject({ running: 0, waiting: 0 });
   });
 
   it("is executed where the server has taken it back while its former attempt had not ended", async () => {

@@ -138,15 +138,17 @@ class OtherServers {
     this.#isAcquiring = true;
     try {
       const { events } = this.#deps.storage;
-      const taken = await this.#acquireUntracked(room, again);
-      this.#hasMore = new Set(taken.map(({ session_id }) => session_id)).size >= room;
-      if (taken.length === 0) return;
-      for (const { run_id, status } of taken) {
+      const acquired = await this.#acquire(room, again);
+      this.#hasMore = new Set(acquired.map(({ session_id }) => session_id)).size >= room;
+      if (acquired.length === 0) return;
+      for (const { run_id, status } of acquired) {
         if (status !== "running") continue;
         const [event] = await events.read(run_id, (await events.last(run_id)) - 1, 1);
         if (event?.at !== undefined) advanceClock(event.at);
       }
       await removeLeftovers(this.#dispatch, this.#deps);
+      const taken = await this.#stillOpen(acquired);
+      if (taken.length === 0) return;
       const { resumed } = adoptRuns(taken, this.#dispatch, this.#deps);
       this.#deps.logger.info({ taken: taken.length, resumed }, "runs_taken_over");
     } catch (error) {
@@ -159,15 +161,18 @@ class OtherServers {
   }
 
   /** Takes runs, and returns those that this server does not know yet. */
-  async #acquireUntracked(room: number, again: boolean): Promise<Run[]> {
-    const { runs } = this.#deps.storage;
+  async #acquire(room: number, again: boolean): Promise<Run[]> {
     const { active } = this.#dispatch;
     const anyVersion = performance.now() - (this.#orphanedSince ?? Infinity) >= preferenceTime;
     const sessions = again ? room + active.size : room;
-    const taken = (await runs.acquire({ sessions, again, anyVersion })).filter(({ run_id }) => !active.has(run_id));
-    if (!again) return taken;
-    // A run that has just ended here looks the same; reading it again tells them apart.
-    const found = await Promise.all(taken.map(({ run_id }) => runs.get(run_id)));
+    const acquired = await this.#deps.storage.runs.acquire({ sessions, again, anyVersion });
+    return acquired.filter(({ run_id }) => !active.has(run_id));
+  }
+
+  /** Which of these runs are open, and not in hand: meanwhile their sessions may have begun them, and ended them as well. */
+  async #stillOpen(acquired: readonly Run[]): Promise<Run[]> {
+    const { active } = this.#dispatch;
+    const found = await Promise.all(acquired.map(({ run_id }) => this.#deps.storage.runs.get(run_id)));
     return found.flatMap((run) => (run === undefined || isOver(run.status) || active.has(run.run_id) ? [] : run));
   }
 
