@@ -251,7 +251,7 @@ export function startClockwork(parts: {
   const { config, storage, runs, toRequest, logger } = parts;
   const leads = (): boolean => storage.cluster.isLeader;
   const clocks = [
-    startRetention({ events: storage.events, mcp: storage.mcp, hours: config.eventRetentionHours, logger, leads }),
+    startRetention({ ...storage, hours: config.eventRetentionHours, logger, leads }),
     startApprovalSweep({ storage, runs, timeoutHours: config.approvalTimeoutHours }, logger, leads),
     startExpiry({ storage, runs, logger }),
     startCronClock({ storage, runs, toRequest, logger }),

@@ -271,7 +271,19 @@ export interface Storage {
    * answered that they send theirs, or after a second.
    */
   watch(listener: ChangeListener, onMissed: () => void): Promise<void>;
+  /**
+   * Rebuilds the indexes that deleted rows have left mostly empty, beside all other work, and answers with what was rebuilt.
+   * Absent where the storage has none. An abort ends the waiting.
+   */
+  rebuildIndexes?: (signal: AbortSignal) => Promise<readonly RebuiltIndex[]>;
   close(): Promise<void>;
+}
+
+/** An index that was rebuilt, with its bytes before and after. */
+export interface RebuiltIndex {
+  name: string;
+  bytes: number;
+  rebuilt: number;
 }
 
 /** A storage as a server opens it, with what its health and its metrics ask. */

@@ -9,6 +9,7 @@ import type { PostgresDatabase } from "./database/database.ts";
 import { FencedDatabase } from "./database/fenced-database.ts";
 import { bytesOf } from "./database/inspect-database.ts";
 import { ServerLock } from "./database/server-lock.ts";
+import { SparseIndexes } from "./database/sparse-indexes.ts";
 import { SharedChanges } from "./notifications/shared-changes.ts";
 import { shareDueDates } from "./notifications/due-dates.ts";
 import { migrate } from "./migrations.ts";
@@ -73,6 +74,7 @@ export async function createPostgresStorage(url: string, options: PostgresOption
   const ledger = createLedger(database);
   const operations = createOperationStore(database);
   const requests = createModelRequestStore(database, threads);
+  const sparseIndexes = new SparseIndexes(options.listenUrl ?? url, database.place);
   let closing: Promise<void> | undefined;
   return {
     sessions: {
@@ -107,13 +109,20 @@ export async function createPostgresStorage(url: string, options: PostgresOption
     whileCreating: (sessionId, work) => threads.withWriter(sessionId, work),
     overview: createOverviewStore(database),
     watch: (listener, onMissed) => changes.watch(listener, onMissed),
+    rebuildIndexes: (signal) => sparseIndexes.rebuild(signal),
+    ...observe(database),
+    close: () => (closing ??= closeAll({ lock, lease }, { database, notifications, changes })),
+  };
+}
+
+function observe(database: PostgresDatabase): Pick<OpenedStorage, "commitTimes" | "sizes" | "probe"> {
+  return {
     commitTimes: database.times,
     sizes: () => sizesOf(database),
     probe: async () => {
       // A commit without work still waits for the disk of PostgreSQL.
       await database.rows("SELECT pg_current_xact_id()");
     },
-    close: () => (closing ??= closeAll({ lock, lease }, { database, notifications, changes })),
   };
 }
 
