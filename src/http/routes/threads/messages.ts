@@ -30,6 +30,7 @@ const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(50),
   before: MessageId.optional().describe("Only messages before this one"),
   hidden: QueryFlag.optional().describe("System texts and hidden messages too"),
+  checkpoint_id: z.string().min(1).max(200).optional().describe("As the conversation was at this checkpoint"),
 });
 const WordsQuery = z.object({
   query: z.string().trim().min(1).max(500).describe("Looked for in what was said, in any case"),
@@ -55,6 +56,7 @@ const HitsShape = z.object({
 const tag = "Messages";
 const unknownThread = { 404: "No such thread" };
 const unknownMessage = { 404: "No such thread or message" };
+const unknownPage = { 404: "No such thread, message or checkpoint" };
 const notIdle = "A run works in the thread, or a question waits";
 
 /** `/threads/:id/messages` and `/threads/:id/search`: messages by page and by what was said, and changes without a run. */
@@ -70,13 +72,13 @@ export function messageRoutes(): HttpApp {
 function readingRoutes(routes: HttpApp): void {
   routes.get(
     "/threads/:thread_id/messages",
-    describe({ tag, summary: "The last messages, or those before one", answer: PageShape, errors: unknownMessage }),
+    describe({ tag, summary: "The last messages, or those before one", answer: PageShape, errors: unknownPage }),
     path(ThreadPath),
     query(PageQuery),
     async (context) => {
       const services = productServicesOf(context);
-      const { limit, before, hidden } = context.req.valid("query");
-      const conversation = await conversationOf(services, context.req.valid("param").thread_id);
+      const { limit, before, hidden, checkpoint_id } = context.req.valid("query");
+      const conversation = await conversationOf(services, context.req.valid("param").thread_id, checkpoint_id);
       const { all } = conversation;
       const seen = hidden === true ? all : all.filter((message) => !isHidden(message));
       const { messages, ...page } = pageOfMessages(seen, { limit, before });
@@ -204,9 +206,13 @@ interface Conversation {
   all: BaseMessage[];
 }
 
-async function conversationOf({ storage }: ProductServices, threadId: string): Promise<Conversation> {
+async function conversationOf(
+  { storage }: ProductServices,
+  threadId: string,
+  checkpointId?: string,
+): Promise<Conversation> {
   const session = await requireSession(storage, threadId);
-  return { session, all: await readMessages(storage, threadId) };
+  return { session, all: await readMessages(storage, threadId, checkpointId) };
 }
 
 /** A conversation's messages in the form for clients. */

@@ -130,3 +130,37 @@ describe("the branches of a thread", () => {
     expect((await fixture.server.send("GET", `/threads/${id}/branches?limit=0`)).status).toBe(400);
   });
 });
+
+describe("the messages of a thread at one of its states", () => {
+  const Page = z.object({ messages: z.array(z.looseObject({ content: z.string() })), before: z.string().nullable() });
+  const pageAt = async (id: string, query: string) => {
+    const page = Page.parse(await fixture.json("GET", `/threads/${id}/messages?${query}`));
+    return { said: page.messages.map(({ content }) => content), before: page.before };
+  };
+
+  it("are those of that time, in pages, whatever was said or chosen since", async () => {
+    const id = await threeWays();
+    const [first] = await branches(id);
+    const at = `checkpoint_id=${first?.checkpoint_id}`;
+    const whole = ["hello one", "re: hello one", "hello two", "re: hello two"];
+    expect((await pageAt(id, at)).said).toEqual(whole);
+    const last = await pageAt(id, `${at}&limit=3`);
+    expect(last.said).toEqual(whole.slice(1));
+    expect(await pageAt(id, `${at}&limit=3&before=${last.before}`)).toEqual({ said: ["hello one"], before: null });
+    expect((await pageAt(id, "")).said).toEqual(["hello third", "re: hello third"]);
+  });
+
+  it("are refused for a state that the thread has not", async () => {
+    const id = await fixture.talk("hello one");
+    const [other] = await branches(await fixture.talk("hello two"));
+    for (const [checkpoint, status] of [
+      ["no-such-state", 404],
+      [other?.checkpoint_id, 404],
+      ["", 400],
+    ] as const) {
+      const refused = await fixture.ask("GET", `/threads/${id}/messages?checkpoint_id=${checkpoint}`);
+      expect(refused[0]).toBe(status);
+      if (status === 404) expect(refused[1]).toContain("lists the checkpoints of the thread");
+    }
+  });
+});

@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { AppError } from "../../errors/errors.ts";
 import { graphChanged, missingNodes } from "../../graphs/changed-graph.ts";
 import type { ServedGraph } from "../../graphs/served-graph.ts";
@@ -20,13 +20,14 @@ export async function requireNextNodes(
   if (missing.length > 0) throw await graphChanged(missing, graph, { graphId, threadId }, checkpointer);
 }
 
-/** Throws `not_found` where there is no such checkpoint. */
+/** The checkpoint with this id. Throws `not_found`. */
 export async function requireCheckpoint(
   place: { thread_id: string; checkpoint_ns: string; checkpoint_id: string },
-  checkpointer: BaseCheckpointSaver,
-): Promise<void> {
+  checkpointer: Pick<BaseCheckpointSaver, "getTuple">,
+): Promise<CheckpointTuple> {
   const { checkpoint_id } = place;
-  if ((await checkpointer.getTuple({ configurable: place })) !== undefined) return;
+  const tuple = await checkpointer.getTuple({ configurable: place });
+  if (tuple !== undefined) return tuple;
   throw new AppError("not_found", `Checkpoint ${checkpoint_id} not found`, {
     suggestion: "GET /threads/{thread_id}/history lists the checkpoints of the thread.",
   });

@@ -3,6 +3,7 @@ import { v7 as newId } from "@langchain/core/utils/uuid";
 import { z } from "zod";
 import { isAIMessage, isBaseMessage, isHumanMessage, repairToolPairs, textOf } from "../../message-kinds.ts";
 import { AppError } from "../../errors/errors.ts";
+import { requireCheckpoint } from "../../runs/admission/next-nodes.ts";
 import type { SessionStorage } from "../scope/session-storage.ts";
 import { readValues } from "../sessions.ts";
 import type { Session } from "../../storage/records.ts";
@@ -17,9 +18,15 @@ export function messagesIn(values: unknown): BaseMessage[] {
   return WithMessages.safeParse(values).data?.messages ?? [];
 }
 
-/** The messages of a session, oldest first. */
-export async function readMessages(storage: SessionStorage, sessionId: string): Promise<BaseMessage[]> {
-  return messagesIn(await readValues(storage, sessionId));
+/** The messages of a session, oldest first, as they are or as they were at a checkpoint. Throws `not_found` for an unknown one. */
+export async function readMessages(
+  storage: SessionStorage,
+  sessionId: string,
+  checkpointId?: string,
+): Promise<BaseMessage[]> {
+  if (checkpointId === undefined) return messagesIn(await readValues(storage, sessionId));
+  const place = { thread_id: sessionId, checkpoint_ns: "", checkpoint_id: checkpointId };
+  return messagesIn((await requireCheckpoint(place, storage.checkpointer)).checkpoint.channel_values);
 }
 
 /** A list that strict providers accept: each call has its result; a missing one gets an id of its own. */

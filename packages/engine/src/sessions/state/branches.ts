@@ -168,10 +168,8 @@ export function setHead(
       });
     }
     const place = { thread_id: sessionId, checkpoint_ns: "", checkpoint_id: checkpointId };
-    await requireCheckpoint(place, checkpointer);
+    const chosen = await requireCheckpoint(place, checkpointer);
     if (newest === checkpointId) return checkpointId;
-    const chosen = await checkpointer.getTuple({ configurable: place });
-    if (chosen === undefined) throw new AppError("not_found", `Checkpoint ${checkpointId} not found`);
     const step = (chosen.metadata?.step ?? -1) + 1;
     const copy = Object.assign(copyCheckpoint(chosen.checkpoint), { id: uuid6(step), ts: new Date().toISOString() });
     const metadata = { source: "fork" as const, step, parents: chosen.metadata?.parents ?? {} };
