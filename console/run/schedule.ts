@@ -1,5 +1,3 @@
-import { Cron } from "croner";
-
 /** A schedule of a kind that has words; what has none is shown as it is written. */
 export type Rhythm =
   | { kind: "minute" }
@@ -66,18 +64,4 @@ function numberOf(field: string): number | undefined {
 function stepOf(field: string): number | undefined {
   const every = /^\*\/(\d{1,2})$/u.exec(field)?.[1];
   return every === undefined ? undefined : Number(every);
-}
-
-/** When a schedule is due next, as the server counts it; `undefined`: it cannot be read. */
-export function nextDates(
-  { schedule, timezone, end_time }: { schedule: string; timezone: string | null; end_time: string | null },
-  count: number,
-  from = new Date(),
-): Date[] | undefined {
-  try {
-    const dates = new Cron(schedule, { timezone: timezone ?? "UTC", mode: "5-part" }).nextRuns(count, from);
-    return end_time === null ? dates : dates.filter((date) => date < new Date(end_time));
-  } catch {
-    return undefined;
-  }
 }

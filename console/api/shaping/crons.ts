@@ -1,7 +1,8 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import * as z from "zod/mini";
+import { useSettled } from "../../app/settled.ts";
 import { runStatuses } from "../../run/run-filter.ts";
-import { perform, request } from "../client.ts";
+import { ApiError, perform, request } from "../client.ts";
 import { Run } from "../shapes.ts";
 import { queryClient } from "../threads.ts";
 
@@ -31,6 +32,25 @@ export function useCrons() {
     queryKey: ["crons"],
     queryFn: ({ signal }) =>
       request("/runs/crons/search", z.array(Cron), { method: "POST", body: { limit: maxCrons }, signal }),
+  });
+}
+
+const Preview = z.object({ dates: z.array(z.string()) });
+
+/** The next dates of a schedule, at most five, once one has typed; `null`: it cannot be read. */
+export function useNextDates({ schedule, timezone, end_time }: Pick<CronFields, "schedule" | "timezone" | "end_time">) {
+  const times = useSettled(JSON.stringify({ schedule, timezone, end_time }));
+  return useQuery({
+    queryKey: ["crons", "dates", times],
+    queryFn: async ({ signal }) => {
+      try {
+        return (await request("/crons/preview", Preview, { method: "POST", body: JSON.parse(times), signal })).dates;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 400) return null;
+        throw error;
+      }
+    },
+    placeholderData: keepPreviousData,
   });
 }
 

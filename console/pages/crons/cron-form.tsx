@@ -1,10 +1,9 @@
 import { useId, useState } from "react";
 import { useTranslation } from "react-i18next";
-import type { CronFields } from "../../api/shaping/crons.ts";
+import { useNextDates, type CronFields } from "../../api/shaping/crons.ts";
 import { JsonInput } from "../../form/fields.tsx";
 import { Button } from "../../parts/button.tsx";
 import { messageOf } from "../../parts/states.tsx";
-import { nextDates } from "../../run/schedule.ts";
 import { manage } from "../../text/manage/words.ts";
 import { NextTimes } from "./next-times.tsx";
 import { rhythmWords } from "./rhythm-words.ts";
@@ -38,8 +37,8 @@ export function CronForm({
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const change = (changes: Partial<CronFields>) => setFields({ ...fields, ...changes });
-  const dates = nextDates(fields, 5);
-  const isWhole = dates !== undefined && dates.length > 0 && wrong === undefined && !isBusy;
+  const { data: dates } = useNextDates(fields);
+  const isWhole = dates !== null && dates?.length !== 0 && wrong === undefined && !isBusy;
   const save = async () => {
     setBusy(true);
     try {
@@ -61,7 +60,7 @@ export function CronForm({
     >
       <TimeFields fields={fields} hasThread={hasThread} onChange={change} />
       <div className="hint" role="status">
-        {dates === undefined ? (
+        {dates === null ? (
           <p className="prompt-problem" data-severity="error">
             {t("crons.unreadable")}
           </p>
@@ -69,7 +68,7 @@ export function CronForm({
           <>
             <p>{t("crons.scheduleHint")}</p>
             <p>{rhythmWords(t, fields.schedule)}</p>
-            <NextTimes dates={dates.slice(0, 3)} />
+            {dates !== undefined && <NextTimes dates={dates.slice(0, 3)} />}
           </>
         )}
       </div>

@@ -3,7 +3,15 @@ import Play from "icon:play";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { changeCron, deleteCron, runCronNow, useCronRuns, useCrons, type Cron } from "../../api/shaping/crons.ts";
+import {
+  changeCron,
+  deleteCron,
+  runCronNow,
+  useCronRuns,
+  useCrons,
+  useNextDates,
+  type Cron,
+} from "../../api/shaping/crons.ts";
 import { useAssistants } from "../../api/threads.ts";
 import { cronAddress, runAddress, threadAddress } from "../../app/addresses.ts";
 import { visible } from "../../markdown/links.ts";
@@ -12,7 +20,6 @@ import { RunState, Took } from "../../parts/run-state.tsx";
 import { Empty, Failed, Loading } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { JsonView } from "../../parts/values/json-view.tsx";
-import { nextDates } from "../../run/schedule.ts";
 import { manage } from "../../text/manage/words.ts";
 import { Ago } from "../../parts/values/ago.tsx";
 import { longTime } from "../../text/time.ts";
@@ -56,7 +63,7 @@ function OneCron({ cron }: { cron: Cron }) {
       )}
       <section className="prompt-part" aria-label={t("crons.next")}>
         <h2>{t("crons.next")}</h2>
-        {enabled ? <NextTimes dates={nextDates(cron, 5) ?? []} /> : <p className="hint">{t("crons.isOff")}</p>}
+        {enabled ? <Due cron={cron} /> : <p className="hint">{t("crons.isOff")}</p>}
       </section>
       <Facts
         title={t("models.facts")}
@@ -78,6 +85,12 @@ function OneCron({ cron }: { cron: Cron }) {
       </section>
     </div>
   );
+}
+
+function Due({ cron }: { cron: Cron }) {
+  const { data, error, refetch } = useNextDates(cron);
+  if (data !== undefined) return <NextTimes dates={data ?? []} />;
+  return error === null ? <Loading lines={3} /> : <Failed error={error} onRetry={() => void refetch()} />;
 }
 
 function CronHead({ cron, isEdited, onEdit }: { cron: Cron; isEdited: boolean; onEdit: () => void }) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { labelsOf, treeOf } from "../../../console/pages/store/namespaces.ts";
-import { nextDates, rhythmOf } from "../../../console/run/schedule.ts";
+import { rhythmOf } from "../../../console/run/schedule.ts";
 
 describe("a schedule", () => {
   it.each([
@@ -20,18 +20,6 @@ describe("a schedule", () => {
     ["0 8", undefined],
   ])("%s has the words of its kind, or none", (schedule, rhythm) => {
     expect(rhythmOf(schedule)).toEqual(rhythm);
-  });
-
-  it("is due at the time of its zone, and not after its end", () => {
-    const from = new Date("2026-03-27T12:00:00Z");
-    const times = { schedule: "0 9 * * *", timezone: "Europe/Berlin", end_time: "2026-03-30T00:00:00Z" };
-    // The clocks go on in the night before the second day.
-    expect(nextDates(times, 5, from)?.map((date) => date.toISOString())).toEqual([
-      "2026-03-28T08:00:00.000Z",
-      "2026-03-29T07:00:00.000Z",
-    ]);
-    expect(nextDates({ ...times, schedule: "at nine" }, 5, from)).toBeUndefined();
-    expect(nextDates({ ...times, timezone: "Nowhere" }, 5, from)).toBeUndefined();
   });
 });
 
