@@ -17,6 +17,7 @@ import { Failed, Loading } from "../parts/states.tsx";
 import { notifyError } from "../parts/toast.tsx";
 import { Ago } from "../parts/values/ago.tsx";
 import { AttachedPaths, AttachForm, useDraftPaths, useUploads } from "./chat/composer/attachments.tsx";
+import { useCompletion } from "./chat/composer/completion.tsx";
 import { Choices, invitation, NoMessages, takeChoicesAlong, useChoices } from "./chat/composer/choices.tsx";
 import { focusAtFirst } from "../parts/focus.ts";
 
@@ -93,6 +94,7 @@ function NewThread({ text, setText }: { text: string; setText: ReturnType<typeof
   const choices = useChoices();
   const [paths, setPaths] = useDraftPaths(newThreadDraft);
   const attach = (path: string) => setPaths((now) => [...now.filter((one) => one !== path), path]);
+  const completion = useCompletion({ text, setText, attach });
   const [isAttaching, setAttaching] = useState(false);
   const uploads = useUploads(attach);
   const [isSending, setSending] = useState(false);
@@ -138,6 +140,7 @@ function NewThread({ text, setText }: { text: string; setText: ReturnType<typeof
     >
       {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
+      {completion.list}
       <div className="composer-box" {...uploads.dropZone}>
         <AttachedPaths paths={paths} onRemove={(path) => setPaths((now) => now.filter((one) => one !== path))} />
         <p className="hint" role="status" hidden={uploads.count === 0}>
@@ -154,11 +157,12 @@ function NewThread({ text, setText }: { text: string; setText: ReturnType<typeof
           readOnly={isSending}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={(event) => {
-            if (isComposing(event.nativeEvent) || event.key !== "Enter") return;
+            if (isComposing(event.nativeEvent) || completion.onKeyDown(event) || event.key !== "Enter") return;
             if (!event.ctrlKey && !event.metaKey && (event.shiftKey || !preferences().enterSends)) return;
             event.preventDefault();
             void send();
           }}
+          {...completion.attributes}
         />
         <div className="composer-tools">
           <IconButton label={t("chat.attach")} onClick={() => setAttaching(!isAttaching)} aria-pressed={isAttaching}>

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -71,6 +71,33 @@ describe.skipIf(chromiumPath === undefined)("the field of a chat", () => {
     // A path is none.
     await say(tab, "/etc/hosts");
     await sees(tab, "You said: /etc/hosts");
+    await rests(tab);
+  });
+
+  it("offers the files of the workspace behind an at sign, and takes the chosen one along (UI-08)", async () => {
+    const { workspace } = stage.server.config;
+    await mkdir(join(workspace, "notes", "old"), { recursive: true });
+    await writeFile(join(workspace, "notes", "today.md"), "today");
+    await writeFile(join(workspace, "notes", "tomorrow.md"), "tomorrow");
+    tab = await stage.open();
+    const field = tab.page.locator(".composer-field");
+    await field.fill("mail ada@nowhere, and read @NO");
+    await expect.poll(() => options().allTextContents()).toEqual(["notesnotes"]);
+    await press(tab, "Enter");
+    expect(await field.inputValue()).toBe("mail ada@nowhere, and read @notes/");
+    await expect.poll(() => options().count()).toBe(3);
+    expect(await axeFindings(tab)).toEqual([]);
+    await field.fill("read @notes/to");
+    expect(await options().allTextContents()).toEqual(["today.mdnotes/today.md", "tomorrow.mdnotes/tomorrow.md"]);
+    await press(tab, "ArrowDown", "Tab");
+    expect(await field.inputValue()).toBe("read ");
+    await tab.page.locator(".composer").getByText("notes/tomorrow.md").waitFor();
+    await begin(tab, "read it");
+    await tab.page.locator(".user-bubble").getByText("notes/tomorrow.md").waitFor();
+    await rests(tab);
+    // What names nothing of the workspace is said as it stands.
+    await say(tab, "thanks @nobody");
+    await sees(tab, "You said: thanks @nobody");
     await rests(tab);
   });
 

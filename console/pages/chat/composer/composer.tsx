@@ -10,10 +10,10 @@ import { IconButton } from "../../../parts/button.tsx";
 import { notifyError } from "../../../parts/toast.tsx";
 import type { Unsent } from "../../../app/kept/outbox.ts";
 import { AttachedPaths, AttachForm, useDraftPaths, useUploads } from "./attachments.tsx";
+import { useCompletion } from "./completion.tsx";
 import { Choices, invitation, NoMessages, useChoices } from "./choices.tsx";
 import { show, useDelivery } from "./delivery.ts";
 import { Queue } from "./queue.tsx";
-import { useSlash } from "./slash.tsx";
 import { useOpenThread, useSnapshot } from "../thread-context.tsx";
 
 /** The field to say something in a thread. While a run works, what is said waits for its end. */
@@ -29,7 +29,7 @@ export function Composer({ threadId }: { threadId: string }) {
   const isAsked = useSnapshot((snapshot) => snapshot.approvals.length > 0);
   const field = useGrowing(text);
   const choices = useChoices(threadId);
-  const slash = useSlash(text, setText);
+  const completion = useCompletion({ text, setText, attach });
   const delivery = useDelivery(threadId);
   const send = async () => {
     const words = text.trim();
@@ -42,7 +42,7 @@ export function Composer({ threadId }: { threadId: string }) {
     await delivery.send(unsent);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (isComposing(event.nativeEvent) || slash.onKeyDown(event)) return;
+    if (isComposing(event.nativeEvent) || completion.onKeyDown(event)) return;
     if (event.key === "ArrowUp" && text === "" && editLast()) event.preventDefault();
     if (event.key !== "Enter") return;
     const sends = event.ctrlKey || event.metaKey || (preferences().enterSends && !event.shiftKey);
@@ -62,7 +62,7 @@ export function Composer({ threadId }: { threadId: string }) {
       <Queue threadId={threadId} sendKept={delivery.sendKept} />
       {isAttaching && <AttachForm onAdd={attach} onFiles={uploads.start} onClose={() => setAttaching(false)} />}
       <NoMessages choices={choices} />
-      {slash.list}
+      {completion.list}
       <div className="composer-box" {...uploads.dropZone}>
         <AttachedPaths paths={paths} onRemove={(path) => setPaths((now) => now.filter((one) => one !== path))} />
         <p className="hint" role="status" hidden={uploads.count === 0}>
@@ -79,7 +79,7 @@ export function Composer({ threadId }: { threadId: string }) {
           aria-label={placeholder}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKeyDown}
-          {...slash.attributes}
+          {...completion.attributes}
         />
         <div className="composer-tools">
           <IconButton label={t("chat.attach")} onClick={() => setAttaching(!isAttaching)} aria-pressed={isAttaching}>
