@@ -92,6 +92,7 @@ export const MessagePage = z.object({
   total: z.number(),
   before: z.nullable(z.string()),
 });
+export type MessagePage = z.infer<typeof MessagePage>;
 
 export const Activity = z.object({
   is_loading: z.boolean(),

@@ -34,6 +34,9 @@ export const addresses = {
 
 /** Where a thread is shown. */
 export const threadAddress = (thread: string): string => `/t/${encodeURIComponent(thread)}`;
+/** Where a thread is shown as it was at a checkpoint, by default the newest. */
+export const pastAddress = (thread: string, checkpoint = ""): string =>
+  `${threadAddress(thread)}?at=${encodeURIComponent(checkpoint)}`;
 /** Where a message of a thread is shown; `search` is what else the address asks for. */
 export const messageAddress = (thread: string, message: string, search = ""): string =>
   `${withSearch(threadAddress(thread), search)}#${encodeURIComponent(message)}`;

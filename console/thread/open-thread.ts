@@ -1,13 +1,14 @@
 import { approvalsOf } from "../api/approvals.ts";
 import { ApiError, request } from "../api/client.ts";
-import { followThread, type ConnectionState } from "../api/live/events.ts";
+import { followThread } from "../api/live/events.ts";
 import type { FeedEvent } from "../api/live/feed.ts";
-import { Activity, Message, MessagePage, OperationPage, type Approval, type Operation } from "../api/shapes.ts";
+import { Activity, Message, MessagePage, OperationPage } from "../api/shapes.ts";
 import { isTurn, pastOf, readEvent, type ThreadEvent } from "./events.ts";
 import { withPage } from "./from-messages.ts";
 import { stopFirst, waitingIn } from "./queued.ts";
-import { emptyThread, hasCall, type Item, type ThreadState, type UserItem } from "./items.ts";
+import { emptyThread, hasCall, type Item } from "./items.ts";
 import { reduceAll, withItem } from "./reduce.ts";
+import { nothingKnown, type Snapshot } from "./snapshot.ts";
 
 /** Messages of a page. */
 const pageSize = 50;
@@ -16,38 +17,13 @@ const largePage = 1_000;
 /** Milliseconds between two commits of a tab in the background. */
 const hiddenPause = 500;
 
-/** What a page knows of an open thread. */
-export interface Snapshot {
-  thread: ThreadState;
-  approvals: readonly Approval[];
-  operations: readonly Operation[];
-  queue: readonly UserItem[];
-  activity: Activity | undefined;
-  /** Where the messages before the known ones begin; null: there are none. */
-  before: string | null;
-  isLoading: boolean;
-  error: unknown;
-  connection: ConnectionState;
-  isStopping: boolean;
-}
-
-const nothing: Snapshot = {
-  thread: emptyThread,
-  approvals: [],
-  operations: [],
-  queue: [],
-  activity: undefined,
-  before: null,
-  isLoading: true,
-  error: undefined,
-  connection: "connecting",
-  isStopping: false,
-};
-
-/** A thread that is shown: its state, kept as the server has it. */
+/** A thread that is shown: its state, kept as the server has it, or as it was. */
 export class OpenThread {
   readonly id: string;
-  #snapshot = nothing;
+  /** Whether it is shown as it was at a checkpoint, and not followed; see `lookAt`. */
+  readonly isPast: boolean;
+  #checkpoint = "";
+  #snapshot = nothingKnown;
   readonly #listeners = new Set<() => void>();
   #closing = new AbortController();
   #waiting: ThreadEvent[] = [];
@@ -62,14 +38,16 @@ export class OpenThread {
   readonly #asking = new Set<Promise<unknown>>();
   #asked = 0;
 
-  constructor(id: string) {
+  constructor(id: string, isPast = false) {
     this.id = id;
+    this.isPast = isPast;
   }
 
   /** Begins to follow the thread; the result ends it. */
   open(): () => void {
     const closing = new AbortController();
     this.#closing = closing;
+    if (this.isPast) return () => closing.abort();
     const end = followThread(this.id, () => this.#snapshot.thread.seq, {
       onEvent: (event) => this.#take(event),
       onState: (connection) => {
@@ -83,6 +61,12 @@ export class OpenThread {
       closing.abort();
       end();
     };
+  }
+
+  /** Shows the thread as it was at a checkpoint; "" is the newest. What was shown stays until that is there. */
+  lookAt(checkpoint: string): void {
+    this.#checkpoint = checkpoint;
+    void this.sync();
   }
 
   /** What is known now; another object when something has changed. */
@@ -114,8 +98,12 @@ export class OpenThread {
     let { ended } = this.#snapshot.thread;
     const asked = this.#asking.size > 0 ? undefined : this.#asked;
     try {
+      if (this.isPast) {
+        this.#showPast(await this.#page(pageSize));
+        return;
+      }
       const [page, activity, approvals, operations] = await Promise.all([
-        request(`/threads/${this.id}/messages?limit=${pageSize}`, MessagePage, { signal }),
+        this.#page(pageSize),
         request(`/threads/${this.id}/status`, Activity, { signal }),
         approvalsOf(this.id, signal),
         request(`/threads/${this.id}/operations?limit=100`, OperationPage, { signal }),
@@ -158,12 +146,23 @@ export class OpenThread {
     }
   }
 
+  #page(limit: number, before?: string): Promise<MessagePage> {
+    const asked = new URLSearchParams({ limit: String(limit), ...(before && { before }) });
+    if (this.#checkpoint !== "") asked.set("checkpoint_id", this.#checkpoint);
+    const path = `/threads/${this.id}/messages?${asked.toString()}`;
+    return request(path, MessagePage, { signal: this.#closing.signal });
+  }
+
+  #showPast({ messages, before }: MessagePage): void {
+    const page = { messages, ended: new Set<string>(), isNewest: true, isWhole: before === null };
+    this.#set({ thread: withPage(emptyThread, page), before, isLoading: false, error: undefined });
+  }
+
   /** Loads the messages before those that are known. */
   async loadOlder(limit = pageSize): Promise<void> {
     const { before } = this.#snapshot;
     if (before === null) return;
-    const path = `/threads/${this.id}/messages?limit=${limit}&before=${encodeURIComponent(before)}`;
-    const page = await request(path, MessagePage, { signal: this.#closing.signal });
+    const page = await this.#page(limit, before);
     if (this.#snapshot.before !== before) return;
     const thread = withPage(this.#snapshot.thread, {
       messages: page.messages,
@@ -202,6 +201,7 @@ export class OpenThread {
 
   /** Takes up what has changed beside the thread's own events, in this window or another. */
   onFeedEvent({ type, id, thread_id, what }: FeedEvent): void {
+    if (this.isPast) return;
     const isOwn = thread_id === this.id || (type === "thread" && id === this.id);
     const isQuiet = type === "thread" && what !== "deleted" && this.#snapshot.thread.isBusy;
     if (type === "resync" || (isOwn && !isQuiet)) void this.sync();

@@ -252,6 +252,7 @@ function screens(): Screen[] {
     },
     { name: "chat", path: `/t/${note}`, part: ".formula math" },
     { name: "chat-open", path: `/t/${note}`, part: ".conversation-item", before: openAll },
+    { name: "chat-past", path: `/t/${note}?at=`, part: ".past-bar" },
     {
       name: "changes",
       path: `/t/${note}`,

@@ -8,7 +8,8 @@ const StateTask = z.looseObject({
   interrupts: z._default(z.array(z.looseObject({})), []),
 });
 const Snapshot = z.object({
-  values: z.unknown(),
+  /** Left out where only places are asked for. */
+  values: z.optional(z.unknown()),
   next: z.array(z.string()),
   tasks: z._default(z.array(StateTask), []),
   checkpoint: z.looseObject({ checkpoint_id: z.nullish(z.string()) }),
@@ -46,6 +47,23 @@ export function useStatesOf(threadId: string, runId: string) {
   });
 }
 
+/** Places of a page: without the values there may be many. */
+const manyPlaces = 1_000;
+
+/** All states of a thread without their values, in pages, the newest first. */
+export function usePlaces(threadId: string) {
+  return useInfiniteQuery({
+    queryKey: ["state", threadId, "places"],
+    initialPageParam: "",
+    queryFn: ({ pageParam: before, signal }) => {
+      const select = ["checkpoint", "parent_checkpoint", "metadata", "created_at", "next"];
+      const body = { limit: manyPlaces, select, ...(before !== "" && { before }) };
+      return request(`/threads/${threadId}/history`, z.array(Snapshot), { method: "POST", body, signal });
+    },
+    getNextPageParam: (page) => (page.length < manyPlaces ? undefined : page.at(-1)?.checkpoint.checkpoint_id),
+  });
+}
+
 /** The state at a checkpoint; of none as long as none is named. */
 export function useStateAt(threadId: string, checkpointId: string | undefined) {
   return useQuery({
@@ -57,8 +75,6 @@ export function useStateAt(threadId: string, checkpointId: string | undefined) {
 }
 
 const Places = z.array(z.pick(Snapshot, { checkpoint: true, parent_checkpoint: true }));
-/** Places of a page: without the values there may be many. */
-const manyPlaces = 1_000;
 
 /** Reads the checkpoint that a run began from; `undefined` for the first of a thread, or where it is not kept. */
 export async function readBeginning(

@@ -35,6 +35,7 @@ export const AssistantMessage = memo(function AssistantMessage({
 }) {
   const { t } = useTranslation();
   const hasRested = useHasRested();
+  const { isPast } = useOpenThread();
   // What is said between calls is one answer: what can be done with it stands below its end.
   const isFollowed = useSnapshot(({ thread: { items } }) => items.get(next ?? "")?.kind === "assistant");
   const words = item.blocks.flatMap((block) => (block.kind === "text" ? [block.text] : [])).join("\n\n");
@@ -54,6 +55,7 @@ export const AssistantMessage = memo(function AssistantMessage({
       {item.suggestions !== undefined && <Suggestions suggested={item.suggestions} />}
       {!item.isStreaming &&
         !isFollowed &&
+        !isPast &&
         item.parent === undefined &&
         (words === "" ? (
           <DeleteCalls id={item.id} />
@@ -140,7 +142,7 @@ function Interrupted({ item }: { item: AssistantItem }) {
       <span className="partial-indicator">
         {byUser ? t("chat.interrupted") : t("chat.interruptedFor", { reason: item.stopReason })}
       </span>
-      {isLast && !isBusy && (
+      {isLast && !isBusy && !thread.isPast && (
         <>
           <Button size="small" onClick={() => take("continue")}>
             <Play size={14} />
@@ -243,7 +245,7 @@ function Sources({ sources }: { sources: readonly Source[] }) {
 function Suggestions({ suggested }: { suggested: Suggested }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
-  const isOpen = suggested.state === "active";
+  const isOpen = suggested.state === "active" && !thread.isPast;
   const pick = (id: string) => () => {
     thread
       .expectRun(choose(thread.id, id))

@@ -1,7 +1,7 @@
 import i18next from "i18next";
 import { useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
-import { useLocation } from "wouter";
+import { useLocation, useSearch } from "wouter";
 import { useCommands, type Command } from "../../app/commands.ts";
 import { takeAlong } from "../../app/kept/outbox.ts";
 import { isTyping } from "../../app/keys.ts";
@@ -13,6 +13,7 @@ import { markThread, useThreadDetails } from "../../api/threads.ts";
 import { OpenFile } from "../../markdown/file-link.tsx";
 import { visible } from "../../markdown/links.ts";
 import { Button } from "../../parts/button.tsx";
+import { lazyComponent } from "../../parts/loadable.ts";
 import { Empty, Failed, Loading, messageOf } from "../../parts/states.tsx";
 import { notify, notifyError } from "../../parts/toast.tsx";
 import { undoable } from "../../thread/operations.ts";
@@ -29,21 +30,28 @@ import { FindBar } from "./find/find-bar.tsx";
 import { ThreadContext, useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { TitleBar } from "./title-bar.tsx";
 
-/** A thread: its conversation, what it waits for, and the field to say something. */
+const PastBar = lazyComponent(async () => (await import("./past-bar.tsx")).PastBar);
+
+/** A thread: its conversation, what it waits for, and the field to say something; with `?at=` as it was at a checkpoint. */
 export function ChatPage({ threadId }: { threadId: string }) {
-  const thread = useMemo(() => new OpenThread(threadId), [threadId]);
+  const checkpoint = new URLSearchParams(useSearch()).get("at");
+  const isPast = checkpoint !== null;
+  const thread = useMemo(() => new OpenThread(threadId, isPast), [threadId, isPast]);
   useEffect(() => thread.open(), [thread]);
+  useEffect(() => {
+    if (checkpoint !== null) thread.lookAt(checkpoint);
+  }, [thread, checkpoint]);
   useEffect(() => onChange((event) => thread.onFeedEvent(event)), [thread]);
   return (
     <ThreadContext value={thread}>
       <ChangesOfChat>
-        <Chat />
+        <Chat checkpoint={checkpoint ?? ""} />
       </ChangesOfChat>
     </ThreadContext>
   );
 }
 
-function Chat() {
+function Chat({ checkpoint }: { checkpoint: string }) {
   const { t } = useTranslation();
   const thread = useOpenThread();
   const [, navigate] = useLocation();
@@ -58,7 +66,8 @@ function Chat() {
   useAnnouncements();
   const [isFinding, setFinding] = useState(false);
   useChatCommands(isFinding, setFinding);
-  if (isGone(error)) {
+  const { isPast } = thread;
+  if (isGone(error) && !isPast) {
     return (
       <Empty icon={<SearchX />} title={t("chat.gone")} hint={t("chat.goneHint")} isPage>
         <Button
@@ -74,8 +83,12 @@ function Chat() {
     );
   }
   return (
-    <div className="chat">
-      <TitleBar details={details.data} onFind={() => setFinding(true)} />
+    <div className="chat" data-past={isPast || undefined}>
+      {isPast ? (
+        <PastBar name={details.data?.name ?? ""} checkpoint={checkpoint} />
+      ) : (
+        <TitleBar details={details.data} onFind={() => setFinding(true)} />
+      )}
       {isFinding && hasItems && <FindBar onClose={() => setFinding(false)} />}
       {isLoading ? (
         <div className="chat-loading">
@@ -89,12 +102,14 @@ function Chat() {
         </OpenFile>
       )}
       {error !== undefined && hasItems && <StaleBar error={error} />}
-      <div className="chat-foot">
-        <OpenFile value={setFile}>
-          <ApprovalDock />
-        </OpenFile>
-        <Composer threadId={thread.id} />
-      </div>
+      {!isPast && (
+        <div className="chat-foot">
+          <OpenFile value={setFile}>
+            <ApprovalDock />
+          </OpenFile>
+          <Composer threadId={thread.id} />
+        </div>
+      )}
       {file !== undefined && <WorkspaceFile path={file} onClose={() => setFile(undefined)} />}
     </div>
   );
@@ -169,35 +184,38 @@ function useChatCommands(isFinding: boolean, setFinding: (isFinding: boolean) =>
   const thread = useOpenThread();
   useCommands(
     useMemo(
-      (): Command[] => [
-        { id: "edit-last", group: "here", label: t("keys.last"), keys: "e", run: editLast },
-        {
-          id: "undo-newest",
-          group: "here",
-          label: t("keys.undo"),
-          keys: "u",
-          run: () => void undoNewest(thread).catch(notifyError),
-        },
-        {
-          id: "stop",
-          group: "here",
-          label: t("chat.stop"),
-          keys: "mod+.",
-          run: () => void thread.stop().catch(notifyError),
-        },
-        // Once it is open the key is the field's own.
-        ...(isFinding
+      (): Command[] =>
+        thread.isPast
           ? []
           : [
+              { id: "edit-last", group: "here", label: t("keys.last"), keys: "e", run: editLast },
               {
-                id: "find",
-                group: "here" as const,
-                label: t("find.title"),
-                keys: "mod+f",
-                run: () => setFinding(true),
+                id: "undo-newest",
+                group: "here",
+                label: t("keys.undo"),
+                keys: "u",
+                run: () => void undoNewest(thread).catch(notifyError),
               },
-            ]),
-      ],
+              {
+                id: "stop",
+                group: "here",
+                label: t("chat.stop"),
+                keys: "mod+.",
+                run: () => void thread.stop().catch(notifyError),
+              },
+              // Once it is open the key is the field's own.
+              ...(isFinding
+                ? []
+                : [
+                    {
+                      id: "find",
+                      group: "here" as const,
+                      label: t("find.title"),
+                      keys: "mod+f",
+                      run: () => setFinding(true),
+                    },
+                  ]),
+            ],
       [t, thread, isFinding, setFinding],
     ),
   );

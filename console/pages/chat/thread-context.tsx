@@ -1,6 +1,7 @@
 import { createContext, use, useCallback, useSyncExternalStore, type ComponentType } from "react";
 import type { Call, Item } from "../../thread/items.ts";
-import type { OpenThread, Snapshot } from "../../thread/open-thread.ts";
+import type { OpenThread } from "../../thread/open-thread.ts";
+import type { Snapshot } from "../../thread/snapshot.ts";
 
 /** The thread that a page shows. */
 export const ThreadContext = createContext<OpenThread | undefined>(undefined);

@@ -3,6 +3,7 @@ import FolderTree from "icon:folder-tree";
 import MoreHorizontal from "icon:ellipsis";
 import Download from "icon:download";
 import FileDiff from "icon:file-diff";
+import History from "icon:history";
 import Pencil from "icon:pencil";
 import ScanText from "icon:scan-text";
 import Search from "icon:search";
@@ -12,7 +13,7 @@ import Trash from "icon:trash-2";
 import { useMemo, useState, type ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
-import { contextAddress, fileAddress, threadAddress } from "../../app/addresses.ts";
+import { contextAddress, fileAddress, pastAddress, threadAddress } from "../../app/addresses.ts";
 import { useCommands, type Command } from "../../app/commands.ts";
 import type { ThreadDetails } from "../../api/shapes.ts";
 import { compress, type Compression } from "../../api/runs/runs.ts";
@@ -128,6 +129,7 @@ function useThreadCommands(
       here("fork", t("threads.fork"), <GitFork size={16} />, fork),
       here("export", t("threads.exportMarkdown"), <Download size={16} />, save),
       here("context", t("chat.context"), <ScanText size={16} />, () => navigate(contextAddress(id))),
+      { ...here("past", t("chat.lookBack"), <History size={16} />, () => navigate(pastAddress(id))), keys: "[" },
       here("changes", t("operation.changes"), <FileDiff size={16} />, () => show("changes")),
       here("allowed", t("approval.grants"), <ShieldCheck size={16} />, () => show("grants")),
       here("files", t("chat.files"), <FolderTree size={16} />, () => navigate(fileAddress(undefined, id))),

@@ -42,12 +42,13 @@ export function UserMessage({ item }: { item: UserItem }) {
       {item.state === "sending" && <span className="message-state">{t("chat.sending")}</span>}
       {item.state === "failed" && <span className="message-state message-bad">{t("chat.notSent")}</span>}
       {item.state === "sent" &&
+        !thread.isPast &&
         (hasRested ? (
           <UserActions item={item} wasEdited={edit === "over"} onEdit={() => setEdit("open")} />
         ) : (
           <div className="message-actions" />
         ))}
-      {isBranched && <Versions threadId={thread.id} messageId={item.id} />}
+      {isBranched && !thread.isPast && <Versions threadId={thread.id} messageId={item.id} />}
     </article>
   );
 }

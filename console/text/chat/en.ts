@@ -79,6 +79,7 @@ export const chatEn = {
     modelDefault: "The server’s model",
     context: "What the model sees",
     openRun: "Open the run",
+    lookBack: "Earlier states of this chat",
     usage: "{{percent}} of the context window is used",
     gone: "This chat no longer exists",
     goneHint: "It was deleted, here or in another window.",

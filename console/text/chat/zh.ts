@@ -77,6 +77,7 @@ export const chatZh: ChatCatalogue = {
     modelDefault: "服务器默认模型",
     context: "模型看到的内容",
     openRun: "查看运行",
+    lookBack: "查看对话的早先状态",
     usage: "已使用模型窗口的 {{percent}}",
     gone: "此对话已不存在",
     goneHint: "它在这里或另一个窗口中被删除了。",

@@ -3,7 +3,7 @@ import ChevronRight from "icon:chevron-right";
 import { useEffect, useMemo } from "react";
 import { useTranslation } from "react-i18next";
 import type { StartedRun } from "../../../api/runs/all-runs.ts";
-import { useStateAt, useStatesOf, type Snapshot } from "../../../api/runs/states.ts";
+import { useStateAt, type Snapshot, type useStatesOf } from "../../../api/runs/states.ts";
 import { readNextPage } from "../../../api/threads.ts";
 import { useCommands, type Command } from "../../../app/commands.ts";
 import { visible } from "../../../markdown/links.ts";
@@ -15,7 +15,7 @@ import type { Place } from "../place.ts";
 
 type Go = (changes: Partial<Place>) => void;
 
-/** The states of a run as far as they are read, which of them is shown, and the way to the others. */
+/** States as far as they are read, which of them is shown, and the way to the others. */
 export interface Checkpoints {
   states: ReturnType<typeof useStatesOf>;
   /** Oldest first. */
@@ -27,20 +27,23 @@ export interface Checkpoints {
   step: (by: number) => () => void;
 }
 
-/** Reads the states of a run, the newest first, and as far back as the address says. */
-export function useCheckpoints(run: StartedRun, place: Place, go: Go): Checkpoints {
-  const states = useStatesOf(run.thread_id, run.run_id);
+/** Where one is among states, which are read as far back as the checkpoint that is named; without one, at the newest. */
+export function useCheckpoints(
+  states: Checkpoints["states"],
+  checkpoint: string | undefined,
+  go: (checkpoint: string) => void,
+): Checkpoints {
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = states;
   const own = useMemo(() => states.data?.pages.flat().toReversed() ?? [], [states.data]);
-  const found = own.findIndex(({ checkpoint }) => checkpoint.checkpoint_id === place.checkpoint);
+  const found = own.findIndex((state) => state.checkpoint.checkpoint_id === checkpoint);
   const at = found < 0 ? own.length - 1 : found;
-  const isFurther = place.checkpoint !== undefined && found < 0 && hasNextPage;
+  const isFurther = checkpoint !== undefined && found < 0 && hasNextPage;
   useEffect(() => {
     if (isFurther && !isFetchingNextPage) void fetchNextPage();
   }, [isFurther, isFetchingNextPage, fetchNextPage]);
   const goTo = (snapshot: Snapshot | undefined): void => {
     const id = snapshot?.checkpoint.checkpoint_id;
-    if (id) go({ checkpoint: id });
+    if (id) go(id);
   };
   const step = (by: number) => () => {
     if (at + by >= 0) goTo(own[Math.min(own.length - 1, at + by)]);
@@ -66,25 +69,12 @@ export function useParent(
 /** The states of a run as a list, and the way from one to the next. */
 export function CheckpointList({ checkpoints, go }: { checkpoints: Checkpoints; go: Go }) {
   const { t } = useTranslation(work);
-  const { states, own, at, step } = checkpoints;
-  useSteps(step(-1), step(1));
+  const { states, own, at } = checkpoints;
   return (
     <nav className="checkpoints" aria-label={t("run.checkpoints")}>
       <div className="row-between">
         <h2>{t("run.checkpoints")}</h2>
-        <span className="checkpoint-moves">
-          <IconButton
-            label={t("run.earlier")}
-            shortcut="["
-            disabled={at === 0 && !states.hasNextPage}
-            onClick={step(-1)}
-          >
-            <ChevronLeft size={16} />
-          </IconButton>
-          <IconButton label={t("run.later")} shortcut="]" disabled={at === own.length - 1} onClick={step(1)}>
-            <ChevronRight size={16} />
-          </IconButton>
-        </span>
+        <CheckpointMoves checkpoints={checkpoints} />
       </div>
       <NextPage query={states} label={t("run.older")} />
       <ol>
@@ -106,10 +96,27 @@ export function CheckpointList({ checkpoints, go }: { checkpoints: Checkpoints; 
   );
 }
 
-function nameOf({ metadata }: Snapshot, t: ReturnType<typeof useTranslation<typeof work>>["t"]): string {
+/** What has made a state. */
+export function nameOf({ metadata }: Snapshot, t: ReturnType<typeof useTranslation<typeof work>>["t"]): string {
   const source = metadata?.source;
   if (source === "input" || source === "update" || source === "fork") return t(`run.source.${source}`);
   return t("run.step", { step: metadata?.step ?? "" });
+}
+
+/** The way to the state before and after. */
+export function CheckpointMoves({ checkpoints: { states, own, at, step } }: { checkpoints: Checkpoints }) {
+  const { t } = useTranslation(work);
+  useSteps(step(-1), step(1));
+  return (
+    <span className="checkpoint-moves">
+      <IconButton label={t("run.earlier")} shortcut="[" disabled={at <= 0 && !states.hasNextPage} onClick={step(-1)}>
+        <ChevronLeft size={16} />
+      </IconButton>
+      <IconButton label={t("run.later")} shortcut="]" disabled={at === own.length - 1} onClick={step(1)}>
+        <ChevronRight size={16} />
+      </IconButton>
+    </span>
+  );
 }
 
 /** `[` and `]` go to the checkpoint before and after. */

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { useLocation } from "wouter";
 import type { StartedRun } from "../../../api/runs/all-runs.ts";
+import { useStatesOf } from "../../../api/runs/states.ts";
 import { startGraphRun } from "../../../api/graphs.ts";
 import { runAddress } from "../../../app/addresses.ts";
 import { Button } from "../../../parts/button.tsx";
@@ -19,8 +20,9 @@ import { EditState } from "./edit-state.tsx";
 /** The states of a run by checkpoint: their values, what each step changed, and running again from any of them. */
 export function StateTab({ run, place, go }: { run: StartedRun; place: Place; go: (changes: Partial<Place>) => void }) {
   const { t } = useTranslation(work);
-  const checkpoints = useCheckpoints(run, place, go);
-  const { states, shown } = checkpoints;
+  const states = useStatesOf(run.thread_id, run.run_id);
+  const checkpoints = useCheckpoints(states, place.checkpoint, (checkpoint) => go({ checkpoint }));
+  const { shown } = checkpoints;
   const [showsDiff, setShowsDiff] = useState(true);
   const [isEditing, setEditing] = useState(false);
   const [, navigate] = useLocation();
