@@ -102,6 +102,17 @@ describe.skipIf(server === undefined)("sparse indexes", () => {
     });
   });
 
+  it("are left alone by a server that stops at once", async () => {
+    await withSparse(async ({ storage, client }) => {
+      const before = await bytesOf(client, sparse);
+      const stop = new AbortController();
+      const rebuilding = storage.rebuildIndexes?.(stop.signal);
+      stop.abort();
+      expect(await rebuilding).toEqual([]);
+      expect(await bytesOf(client, sparse)).toBe(before);
+    });
+  });
+
   it("are finished by PostgreSQL where the server stops meanwhile", async () => {
     await withSparse(async ({ storage, client, url }) => {
       const before = await bytesOf(client, sparse);

@@ -9,8 +9,8 @@ const hour = 3_600_000;
 /** What keeps the logs of runs, and of MCP sessions, bounded, and the space that deleted rows have left. */
 interface Retention {
   /**
-   * Removes the events of every run that has been over for long enough, then rebuilds sparse indexes. Never throws: a failure is
-   * logged, the next hour tries again.
+   * Removes the events of every run that has been over for long enough, and then begins to rebuild sparse indexes. Never throws: a
+   * failure is logged, the next hour tries again.
    */
   sweep(): Promise<void>;
   /** No more sweeps; resolves when the one under way has ended. */
@@ -33,6 +33,7 @@ export function startRetention(options: {
   const stopped = new AbortController();
   const goesOn = (): boolean => !stopped.signal.aborted && leads();
   let sweeping: Promise<void> | undefined;
+  let rebuilding: Promise<void> | undefined;
 
   async function expireAll(): Promise<void> {
     const before = new Date(clusterTime() - hours * hour).toISOString();
@@ -52,11 +53,13 @@ export function startRetention(options: {
     }
   }
   const sweep = (): Promise<void> =>
-    (sweeping ??= expireAll()
-      .then(rebuildAll)
-      .finally(() => {
-        sweeping = undefined;
-      }));
+    (sweeping ??= expireAll().finally(() => {
+      sweeping = undefined;
+      // It may take long: the next sweep does not wait for it.
+      rebuilding ??= rebuildAll().finally(() => {
+        rebuilding = undefined;
+      });
+    }));
 
   const timer = setInterval(() => void sweep(), hour).unref();
   void sweep();
@@ -66,6 +69,7 @@ export function startRetention(options: {
       stopped.abort();
       clearInterval(timer);
       await sweeping;
+      await rebuilding;
     },
   };
 }

@@ -62,7 +62,7 @@ export class Listener {
     clearTimeout(this.#timer);
     this.#listens = false;
     await this.#opening;
-    await end(this.#client);
+    await endClient(this.#client);
   }
 
   #open(): Promise<void> {
@@ -145,7 +145,7 @@ export class Listener {
     if (this.#client !== client || client === undefined) return;
     this.#client = undefined;
     this.#listens = false;
-    void end(client);
+    void endClient(client);
     if (this.#stopped.signal.aborted) return;
     if (!this.#wasReported) this.#parts.onLost(error);
     this.#wasReported = true;
@@ -167,7 +167,7 @@ async function inTime<Result>(work: Promise<Result>, patience: number): Promise<
 }
 
 /** Closes a connection, by force where its other side does not answer. Never throws. */
-async function end(client: pg.Client | undefined): Promise<void> {
+export async function endClient(client: pg.Client | undefined): Promise<void> {
   if (client === undefined) return;
   const ended = client.end().catch(() => undefined);
   await withTimeout(ended, beatPatience, () => void client.connection.stream.destroy());

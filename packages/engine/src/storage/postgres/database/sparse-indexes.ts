@@ -1,9 +1,10 @@
 import pg from "pg";
 import { z } from "zod";
-import { onAbort } from "../../../concurrency/abort.ts";
+import { unlessAborted } from "../../../concurrency/abort.ts";
 import { parseRow, readRows } from "../../rows.ts";
 import type { RebuiltIndex } from "../../storage.ts";
 import { toStorageError } from "./errors.ts";
+import { endClient } from "./listener.ts";
 
 /**
  * The tables that grow with every run. None of them may be written with ON CONFLICT, which can fail while a unique index is
@@ -79,16 +80,14 @@ export class SparseIndexes {
     });
     // Without a listener an error of the connection would end the process; it fails the statement, too.
     client.on("error", () => undefined);
-    const forget = onAbort(signal, () => void client.end().catch(() => undefined));
+    const work = client.connect().then(() => this.#rebuildAll(client, signal, from));
     try {
-      await client.connect();
-      return await this.#rebuildAll(client, signal, from);
+      return await unlessAborted(work, signal);
     } catch (error) {
       if (signal.aborted) return [];
       throw toStorageError(error, this.#place);
     } finally {
-      forget();
-      await client.end().catch(() => undefined);
+      await endClient(client);
     }
   }
 
