@@ -461,8 +461,11 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     const before = await ask("/models/openai:scripted");
     const tokens = before.includes('"context":64000') ? 65_000 : 64_000;
     await one.write(models.window, String(tokens));
+    await one.write(models.priceFields.input, "1.5");
+    await one.write(models.priceFields.output, "6");
     await one.use(prompts.save);
     await expect.poll(() => ask("/models/openai:scripted")).toContain(`"context":${tokens}`);
+    expect(await ask("/models/openai:scripted")).toContain('"price":{"input":1.5,"output":6,"currency":"USD"}');
     await one.go("/settings");
     await one.use(settings.changeOf.replace("{{name}}", "MILLRACE_TOOL_RATE"));
     await one.write(settings.valueOf.replace("{{name}}", "MILLRACE_TOOL_RATE"), "7");

@@ -8,6 +8,17 @@ import { manage } from "../../text/manage/words.ts";
 const thinking = ["none", "optional", "on_request", "always"] as const;
 const calls = ["native", "text", "tags"] as const;
 
+type PriceFields = Record<"input" | "output" | "currency", string>;
+
+/** The price that is written; null where none is, undefined where it is not whole. */
+function priceOf({ input, output, currency }: PriceFields): Model["profile"]["price"] | undefined {
+  const written = [input.trim(), output.trim()];
+  if (written.every((text) => text === "")) return null;
+  const code = currency.trim().toUpperCase();
+  if (!written.every((text) => /^\d+(?:\.\d+)?$/u.test(text)) || !/^[A-Z]{3}$/u.test(code)) return undefined;
+  return { input: Number(input), output: Number(output), currency: code };
+}
+
 /** What can be said of a model that is not known or has changed; only what differs is noted. */
 export function ModelForm({ model, onClose }: { model: Model; onClose: () => void }) {
   const { t } = useTranslation(manage);
@@ -20,13 +31,21 @@ export function ModelForm({ model, onClose }: { model: Model; onClose: () => voi
     tool_calls: profile.tool_calls,
     vision: profile.vision,
   });
+  const [price, setPrice] = useState<PriceFields>({
+    input: String(profile.price?.input ?? ""),
+    output: String(profile.price?.output ?? ""),
+    currency: profile.price?.currency ?? "USD",
+  });
   const set = (changes: Partial<typeof form>) => setForm({ ...form, ...changes });
-  const next = { ...form, context: Number(form.context), output: Number(form.output) };
+  const next = { ...form, context: Number(form.context), output: Number(form.output), price: priceOf(price) };
   const part = Object.fromEntries(
-    Object.entries(next).filter(([name, value]) => value !== profile[name as keyof typeof next]),
+    Object.entries(next).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(profile[name as keyof typeof next]),
+    ),
   );
   const isWhole = [next.context, next.output].every((tokens) => Number.isInteger(tokens) && tokens > 0);
-  const maySave = isWhole && next.display_name.trim() !== "" && Object.keys(part).length > 0;
+  const maySave =
+    isWhole && next.price !== undefined && next.display_name.trim() !== "" && Object.keys(part).length > 0;
   const save = async () => {
     await describeModel(model, part);
     notify(t("models.saved"));
@@ -81,6 +100,17 @@ export function ModelForm({ model, onClose }: { model: Model; onClose: () => voi
           ))}
         </select>
       </label>
+      {(["input", "output", "currency"] as const).map((one) => (
+        <label key={one} className="field">
+          <span>{t(`models.priceFields.${one}`)}</span>
+          <input
+            className="input"
+            inputMode={one === "currency" ? "text" : "decimal"}
+            value={price[one]}
+            onChange={({ target }) => setPrice({ ...price, [one]: target.value })}
+          />
+        </label>
+      ))}
       <label className="check">
         <input type="checkbox" checked={form.vision} onChange={({ target }) => set({ vision: target.checked })} />
         <span>{t("models.vision")}</span>

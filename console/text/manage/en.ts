@@ -91,6 +91,11 @@ export const manageEn = {
     form: "Structured output",
     forms: { json_schema: "JSON Schema", json_object: "JSON", none: "No" },
     price: "Price",
+    priceFields: {
+      input: "Price of a million input tokens",
+      output: "Price of a million output tokens",
+      currency: "Currency",
+    },
     priceOf: "{{input}} in, {{output}} out, {{currency}} per million tokens",
     unknown: "Unknown",
     verified: "Last successful test",

@@ -86,6 +86,7 @@ export const manageZh: ManageCatalogue = {
     form: "输出格式约束",
     forms: { json_schema: "JSON Schema", json_object: "JSON", none: "无" },
     price: "价格",
+    priceFields: { input: "每百万输入词元的价格", output: "每百万输出词元的价格", currency: "币种" },
     priceOf: "每百万词元：输入 {{input}}，输出 {{output}} {{currency}}",
     unknown: "未知",
     verified: "最近通过测试",
