@@ -200,7 +200,7 @@ async function tryTool({ page }: Tab): Promise<void> {
 /** What is always allowed, by the menu of the chat. */
 async function showAllowed({ page }: Tab): Promise<void> {
   await page.locator(".title-bar [aria-haspopup=menu]").click();
-  await page.getByRole("menuitem").nth(6).click();
+  await page.getByRole("menuitem", { name: /^(Always allowed here|此处始终允许的操作)$/ }).click();
   await page.getByRole("dialog").locator(".blank-title").waitFor();
 }
 
