@@ -55,6 +55,25 @@ export const ThreadDetails = z.extend(ThreadInfo, {
 });
 export type ThreadDetails = z.infer<typeof ThreadDetails>;
 
+export const BackgroundAgent = z.object({
+  thread_id: z.string(),
+  run_id: z.nullable(z.string()),
+  name: z.string(),
+  task: z.string(),
+  status: z.enum(["queued", "working", "asking", "finished"]),
+  begun_at: z.string(),
+  report: z.nullable(
+    z.object({
+      success: z.boolean(),
+      end_reason: z.string(),
+      reply: z.string(),
+      tokens: z.number(),
+      cost: z.nullable(z.number()),
+    }),
+  ),
+});
+export type BackgroundAgent = z.infer<typeof BackgroundAgent>;
+
 /** A thread as the LangGraph API has it. */
 export const Thread = z.object({ thread_id: z.string(), metadata: z.nullish(Json), status: z.optional(z.string()) });
 

@@ -9,7 +9,16 @@ import {
 import * as z from "zod/mini";
 import { ApiError, perform, request, send } from "./client.ts";
 import { saveAs } from "./operations.ts";
-import { Assistant, Caller, ModelList, Thread, ThreadDetails, ThreadPage, type ThreadInfo } from "./shapes.ts";
+import {
+  Assistant,
+  BackgroundAgent,
+  Caller,
+  ModelList,
+  Thread,
+  ThreadDetails,
+  ThreadPage,
+  type ThreadInfo,
+} from "./shapes.ts";
 
 /** What the server has said, by the route that said it. */
 export const queryClient = new QueryClient({
@@ -93,6 +102,51 @@ export function useLastMessages(threadId: string) {
     select: ({ messages }) =>
       messages.filter(({ role, content }) => role !== "tool" && content.trim() !== "").slice(-previewed),
     refetchOnMount: "always",
+  });
+}
+
+const ThreadUsage = z.object({
+  session: z.object({
+    requests: z.number(),
+    prompt_tokens: z.number(),
+    completion_tokens: z.number(),
+    cached_tokens: z.number(),
+    cache_hit_ratio: z.number(),
+    cost: z.nullable(z.number()),
+  }),
+});
+/** What the calls of models have used in a thread. */
+export type ThreadUsage = z.infer<typeof ThreadUsage>;
+
+/** What the calls of models have used in a thread. */
+export function useThreadUsage(threadId: string) {
+  return useQuery({
+    queryKey: ["thread-usage", threadId],
+    queryFn: ({ signal }) => request(`/threads/${threadId}/usage`, ThreadUsage, { signal }),
+  });
+}
+
+const Origin = z.object({
+  metadata: z.object({
+    copied_from: z.optional(z.string()),
+    forked_from: z.optional(z.object({ thread_id: z.string() })),
+  }),
+});
+
+/** The id of the thread that one is a copy of; null where it is none. */
+export function useOrigin(threadId: string) {
+  return useQuery({
+    queryKey: ["thread-origin", threadId],
+    queryFn: ({ signal }) => request(`/threads/${threadId}`, Origin, { signal }),
+    select: ({ metadata: { copied_from, forked_from } }) => copied_from ?? forked_from?.thread_id ?? null,
+  });
+}
+
+/** The agents that work or have worked for a thread in the background, oldest first. */
+export function useBackgroundAgents(threadId: string) {
+  return useQuery({
+    queryKey: ["background-agents", threadId],
+    queryFn: ({ signal }) => request(`/threads/${threadId}/agents`, z.array(BackgroundAgent), { signal }),
   });
 }
 

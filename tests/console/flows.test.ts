@@ -494,25 +494,13 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await sees(one.tab, "You said: carried over");
   },
   "answer from the inbox": async (one) => {
-    const { app, approval } = one.words.all;
+    const { app } = one.words.all;
     await writeFile(file("old.md"), "old\n");
     await one.begin("clean up");
     await one.tab.page.locator(".approval-card").waitFor();
     await one.use(app.inbox);
     await one.tab.page.locator(".inbox .approval-card").first().waitFor();
-    // A card that has just appeared takes no answer.
-    const cards = one.tab.page.locator(".inbox .approval-card");
-    const approve = cards.getByRole("button", { name: approval.approve, disabled: false });
-    await expect
-      .poll(
-        async () => {
-          // A button that has gone meanwhile is waited for in vain.
-          if ((await approve.count()) > 0) await one.use(approval.approve).catch(() => undefined);
-          return cards.count();
-        },
-        { timeout: 40_000 },
-      )
-      .toBe(0);
+    await one.approveAll(".inbox .approval-card");
     await expect.poll(() => isThere("old.md")).toBe(false);
   },
   "find what a chat has deleted in the marked files, with its history": async (one) => {
@@ -521,7 +509,7 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
     await writeFile(file("old.md"), "old\n");
     const thread = await one.begin("clean up");
     await one.tab.page.locator(".approval-card").waitFor();
-    await one.use(one.words.all.approval.approve);
+    await one.approveAll(".approval-card");
     await sees(one.tab, "It is done.");
     await rests(one.tab);
     await one.go(`/files?thread=${thread}`);
@@ -532,7 +520,6 @@ const flows: Record<string, (one: Person) => Promise<void>> = {
   },
 };
 
-/** Everyone: with a mouse or the keyboard alone, on both screens, in both languages; two of them are the usual sample, by turns. */
 /** Brings in a chat of so many messages. */
 async function bringIn(count: number): Promise<string> {
   const messages = Array.from({ length: count }, (_, index) => {
@@ -542,6 +529,7 @@ async function bringIn(count: number): Promise<string> {
   const made = await stage.server.send("POST", "/threads/import", exported, { "x-api-key": ada.key });
   return z.object({ thread_id: z.string() }).parse(await made.json()).thread_id;
 }
+/** Everyone: with a mouse or the keyboard alone, on both screens, in both languages; two of them are the usual sample, by turns. */
 const everyone = (["mouse", "keys"] as const).flatMap((how) =>
   [1280, 390].flatMap((width) => (["en", "zh-CN"] as const).map((locale): Hand => ({ how, width, locale }))),
 );

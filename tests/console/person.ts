@@ -108,6 +108,19 @@ export class Person {
     await this.#look(`use ${String(name)}`);
   }
 
+  /** Approves what waits on such cards until none is left. A card that has just appeared takes no answer. */
+  async approveAll(card: string): Promise<void> {
+    const { approve } = this.words.all.approval;
+    const cards = this.tab.page.locator(card);
+    const button = cards.getByRole("button", { name: approve, disabled: false });
+    const left = async (): Promise<number> => {
+      // A button that has gone meanwhile is waited for in vain.
+      if ((await button.count()) > 0) await this.use(approve).catch(() => undefined);
+      return cards.count();
+    };
+    await vi.waitUntil(async () => (await left()) === 0, { timeout: 40_000 });
+  }
+
   /** Chooses something of a menu. */
   async choose(menu: string, entry: string, last = false): Promise<void> {
     const { page } = this.tab;

@@ -204,6 +204,13 @@ async function showAllowed({ page }: Tab): Promise<void> {
   await page.getByRole("dialog").locator(".blank-title").waitFor();
 }
 
+/** What is known of the chat, by its menu. */
+async function showAbout({ page }: Tab): Promise<void> {
+  await page.locator(".title-bar [aria-haspopup=menu]").click();
+  await page.getByRole("menuitem", { name: /^(About this chat|关于此对话)$/ }).click();
+  await page.getByRole("dialog").locator(".facts").nth(1).waitFor();
+}
+
 /** The text of what is shown, in an editor. */
 async function editText({ page }: Tab): Promise<void> {
   await page.locator(".prompt-head .button").last().click();
@@ -252,6 +259,7 @@ function screens(): Screen[] {
     },
     { name: "chat", path: `/t/${note}`, part: ".formula math" },
     { name: "chat-open", path: `/t/${note}`, part: ".conversation-item", before: openAll },
+    { name: "chat-about", path: `/t/${note}`, part: ".conversation-item", before: showAbout },
     { name: "chat-past", path: `/t/${note}?at=`, part: ".past-bar" },
     {
       name: "changes",

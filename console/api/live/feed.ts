@@ -48,9 +48,9 @@ export function onChange(listener: (event: FeedEvent) => void): () => void {
 
 /** What is read anew after a change of this type: the first part of the keys of its queries. */
 const readAfter: Record<string, readonly string[]> = {
-  thread: ["threads"],
+  thread: ["threads", "background-agents"],
   agent: ["threads"],
-  run: ["branches"],
+  run: ["branches", "background-agents", "thread-usage"],
   approval: ["approvals", "threads"],
   operation: ["diff"],
   task: ["tasks"],

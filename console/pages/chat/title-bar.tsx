@@ -1,8 +1,10 @@
 import GitFork from "icon:git-fork";
+import Bot from "icon:bot";
 import FolderTree from "icon:folder-tree";
 import MoreHorizontal from "icon:ellipsis";
 import Download from "icon:download";
 import FileDiff from "icon:file-diff";
+import Info from "icon:info";
 import History from "icon:history";
 import Pencil from "icon:pencil";
 import ScanText from "icon:scan-text";
@@ -30,9 +32,11 @@ import { useOpenThread, useSnapshot } from "./thread-context.tsx";
 import { focusAtFirst } from "../../parts/focus.ts";
 
 const compressing = loadable(() => import("../context/compress-dialog.tsx"));
+const lazyAgents = loadable(() => import("./about/agents-dialog.tsx"));
+const lazyAbout = loadable(() => import("./about/about-dialog.tsx"));
 
 /** What opens above a chat from its title bar. */
-type Shown = "changes" | "grants" | "compress";
+type Shown = "changes" | "grants" | "agents" | "compress" | "about";
 
 /** What the thread is called, how it is, and what can be done with the whole of it. */
 export function TitleBar({ details, onFind }: { details: ThreadDetails | undefined; onFind: () => void }) {
@@ -49,6 +53,8 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
   const commands = useThreadCommands(name, { rename: setNaming, show: setShown });
   useCommands(commands);
   const dialog = compressing.useModule(shown === "compress");
+  const agents = lazyAgents.useModule(shown === "agents");
+  const about = lazyAbout.useModule(shown === "about");
   const close = () => setShown(undefined);
   const shorten = async (how: Compression) => {
     try {
@@ -100,6 +106,8 @@ export function TitleBar({ details, onFind }: { details: ThreadDetails | undefin
       />
       {shown === "changes" && <ChangesDialog onClose={close} />}
       {shown === "grants" && <GrantsDialog threadId={thread.id} onClose={close} />}
+      {agents && <agents.AgentsDialog threadId={thread.id} onClose={close} />}
+      {about && details && <about.AboutDialog details={details} onClose={close} />}
       {dialog && <dialog.CompressDialog threadId={thread.id} run={shorten} onClose={close} />}
     </header>
   );
@@ -132,8 +140,10 @@ function useThreadCommands(
       { ...here("past", t("chat.lookBack"), <History size={16} />, () => navigate(pastAddress(id))), keys: "[" },
       here("changes", t("operation.changes"), <FileDiff size={16} />, () => show("changes")),
       here("allowed", t("approval.grants"), <ShieldCheck size={16} />, () => show("grants")),
+      here("agents", t("agents.title"), <Bot size={16} />, () => show("agents")),
       here("files", t("chat.files"), <FolderTree size={16} />, () => navigate(fileAddress(undefined, id))),
       here("compress", t("chat.compress"), <Shrink size={16} />, () => show("compress")),
+      here("about", t("about.title"), <Info size={16} />, () => show("about")),
       here("delete", t("threads.delete"), <Trash size={16} />, remove),
     ];
   }, [t, thread, navigate, name, rename, show]);

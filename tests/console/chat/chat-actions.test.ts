@@ -2,6 +2,7 @@ import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { en } from "../../../console/text/en.ts";
 import { loadConfig } from "@millrace/engine/config/config";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
 import { startWebServer, type WebServer } from "@millrace/testing/web-server";
@@ -364,6 +365,33 @@ describe.skipIf(chromiumPath === undefined)("what can be done with a chat", () =
     await expect.poll(() => asked).toBeGreaterThan(0);
     // Two lists are shown, those of all chats and of pinned ones; each is read again at most every 150 ms.
     expect(asked).toBeLessThanOrEqual(2 * ((performance.now() - begun) / 150 + 2));
+  });
+
+  it("says who answers and what its calls have used, and of which chat it is a copy", async () => {
+    tab = await stage.open();
+    const { page } = tab;
+    const choose = async (name: string): Promise<void> => {
+      await page.locator(".title-bar [aria-haspopup=menu]").click();
+      await page.getByRole("menuitem", { name, exact: true }).click();
+    };
+    const fact = (name: string): Promise<string> =>
+      page.getByRole("dialog").locator("dl > div", { hasText: name }).locator("dd").innerText();
+    const thread = await begin(tab, "hello");
+    await sees(tab, "You said: hello");
+    await rests(tab);
+    await choose(en.about.title);
+    await page.getByRole("dialog").getByRole("region", { name: en.about.usage }).waitFor();
+    expect(await fact(en.about.calls)).toBe("1");
+    expect(await fact(en.about.id)).toBe(thread);
+    expect(await fact(en.about.messages)).toBe("2");
+    await page.keyboard.press("Escape");
+    await choose(en.threads.fork);
+    await expect.poll(() => page.url()).not.toContain(thread);
+    await sees(tab, "You said: hello");
+    await choose(en.about.title);
+    await page.getByRole("dialog").getByRole("button", { name: en.about.origin, exact: true }).click();
+    await expect.poll(() => page.url()).toContain(thread);
+    await page.getByRole("dialog").waitFor({ state: "detached" });
   });
 
   it("says how full the window is, and makes room (UI-07)", async () => {

@@ -2,12 +2,15 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { ModelRequest, ModelStep } from "@millrace/testing/model-server";
+import { chatEn } from "../../../console/text/chat/en.ts";
+import { workEn } from "../../../console/text/inspector/en.ts";
 import { agentFiles, askedBy, hands, roundOf } from "../../agents/agent-flow.ts";
 import {
   begin,
   chromiumPath,
   leave,
   openStage,
+  press,
   rests,
   sees,
   storedTexts,
@@ -37,8 +40,23 @@ const scripts: Record<string, readonly (() => ModelStep)[]> = {
   ],
 };
 
+/** Of a chat whose agents work in the background. */
+const background: Record<string, readonly ModelStep[]> = {
+  caller: [hands("background", { cleaner: "Remove old.md", talker: "Talk on" }), { text: "They are at work." }],
+  cleaner: [
+    { toolCalls: [{ name: "delete_file", arguments: { path: "old.md" }, id: "delete" }] },
+    { text: "It is **gone**." },
+  ],
+};
+
 function answer(request: ModelRequest): ModelStep {
-  return scripts[askedBy(request)]?.[roundOf(request)]?.() ?? { text: "?" };
+  const who = askedBy(request);
+  if (who === "talker")
+    return { chunks: ["On ", "and on."], text: "On and on.", hold: { after: 1, until: pause.promise } };
+  if (who === "cleaner" || JSON.stringify(request.messages).includes("send them off")) {
+    return background[who]?.[roundOf(request)] ?? { text: "?" };
+  }
+  return scripts[who]?.[roundOf(request)]?.() ?? { text: "?" };
 }
 
 describe.skipIf(chromiumPath === undefined)("agents that work for a chat", () => {
@@ -48,9 +66,14 @@ describe.skipIf(chromiumPath === undefined)("agents that work for a chat", () =>
     stage = await openStage(answer);
     const { workspace } = stage.server.config;
     await mkdir(join(workspace, ".autocoderagents"));
-    const files = agentFiles({ reader: { tools: "read_file" }, writer: { tools: "list_files" } });
+    const files = agentFiles({
+      reader: { tools: "read_file" },
+      writer: { tools: "list_files" },
+      cleaner: { tools: "delete_file" },
+      talker: { tools: "list_files" },
+    });
     for (const [path, text] of Object.entries(files)) await writeFile(join(workspace, path), text);
-    await writeFile(join(workspace, "a.txt"), "hello\n");
+    for (const name of ["a.txt", "old.md"]) await writeFile(join(workspace, name), "hello\n");
   });
   afterAll(() => stage.close());
   afterEach(() => leave(tab));
@@ -83,5 +106,37 @@ describe.skipIf(chromiumPath === undefined)("agents that work for a chat", () =>
     await page.reload();
     await sees(tab, "Both are back.");
     expect(await own(".md")).toEqual(["I hand it over.", "Both are back."]);
+  });
+
+  it("are listed while they work in the background and after; each is answered, stopped, and its report read", async () => {
+    pause = Promise.withResolvers();
+    tab = await stage.open();
+    const { page } = tab;
+    const list = async (): Promise<void> => {
+      await page.locator(".title-bar [aria-haspopup=menu]").click();
+      await page.getByRole("menuitem", { name: chatEn.agents.title, exact: true }).click();
+    };
+    const agent = (name: string) => page.getByRole("dialog").getByRole("region", { name, exact: true });
+    const thread = await begin(tab, "send them off");
+    await sees(tab, "They are at work.");
+    await list();
+    await agent("talker").getByText(workEn.status.running, { exact: true }).waitFor();
+    await agent("cleaner").getByText("Remove old.md", { exact: true }).waitFor();
+    await agent("cleaner").getByText(workEn.status.waiting, { exact: true }).waitFor();
+    await agent("talker").getByRole("button", { name: chatEn.chat.stop, exact: true }).click();
+    await agent("talker").getByText(workEn.status.interrupted, { exact: true }).waitFor();
+    expect(await agent("talker").getByRole("button").allInnerTexts()).toEqual([chatEn.agents.open]);
+    await agent("cleaner").getByRole("button", { name: chatEn.agents.answer, exact: true }).click();
+    await expect.poll(() => page.url()).not.toContain(thread);
+    const approve = page.locator(".approval-buttons .button-primary");
+    await approve.waitFor();
+    // A card that has just appeared takes no answer.
+    await expect.poll(async () => (await press(tab, "a"), approve.count())).toBe(0);
+    await sees(tab, "It is gone.");
+    await page.goto(`${stage.server.url}/console/t/${thread}`);
+    await sees(tab, "They are at work.");
+    await list();
+    await agent("cleaner").getByText(workEn.status.success, { exact: true }).waitFor();
+    expect(await agent("cleaner").locator(".md strong").innerText()).toBe("gone");
   });
 });
