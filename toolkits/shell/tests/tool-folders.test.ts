@@ -151,7 +151,8 @@ describe("a program that is asked for its help", () => {
   it("has five seconds for each of the three ways to ask", async () => {
     const timeout = vi.spyOn(AbortSignal, "timeout");
     expect(await runHelp(program("exit 1"), signal)).toBeNull();
-    expect(timeout.mock.calls).toEqual([[5000], [5000], [5000]]);
+    // Servers of other tests in this process wait for something else.
+    expect(timeout.mock.calls.filter(([milliseconds]) => milliseconds === 5000)).toHaveLength(3);
     timeout.mockRestore();
   });
 
