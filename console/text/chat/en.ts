@@ -280,7 +280,7 @@ export const chatEn = {
     inputCached: "{{tokens}}, of which {{cached}} ({{share}}) came from the provider’s cache",
     output: "Output tokens",
     cost: "Cost",
-    noPrice: "unknown: no price is set for its model",
+    noPrice: "Unknown: no price is set for its model",
     origin: "Open the chat that it is a copy of",
   },
   code: {

@@ -61,13 +61,19 @@ function AgentWork({ agent, onLeave }: { agent: BackgroundAgent; onLeave: () => 
           )}
         </span>
       </header>
+      <p>{visible(task)}</p>
       <small className="hint">
         {status === "working" ? <Took from={begun_at} to={null} /> : <Ago at={begun_at} />}
         {report !== null && ` · ${t("chat.tokens", { tokens: count(report.tokens) })}`}
         {report !== null && report.cost !== null && ` · ${t("chat.cost", { cost: money(report.cost) })}`}
       </small>
-      <p>{visible(task)}</p>
-      {report !== null && <Markdown text={report.reply} />}
+      {report !== null && (
+        <div className="md">
+          <blockquote>
+            <Markdown text={report.reply} />
+          </blockquote>
+        </div>
+      )}
     </section>
   );
 }
